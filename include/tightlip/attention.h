@@ -1,0 +1,114 @@
+/* A self-attention layer: one or several heads over tokens x_1..x_n in R^d.
+ *
+ * Head h:  logit_ij = scale <Q x_i + bq, K x_j + bk>,  P_i = softmax_j(logit_ij),
+ *          f_h(X)_i = V sum_j P_ij x_j + bv.
+ * The short form (A, V) is Q = A, K = identity (NULL), no biases, scale 1: logit_ij = <A x_i, x_j>.
+ * Layer:   F(X)_i = O [f_1(X)_i ; .. ; f_H(X)_i], O = NULL: plain concatenation.
+ * Source: Vaswani et al. 2017; THEORY notation in src/bounds/README.md section 1. */
+#ifndef TIGHTLIP_ATTENTION_H
+#define TIGHTLIP_ATTENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tightlip/status.h"
+
+/* Kinds and masks known to the file formats; `name` is the word used there. */
+#define TL_KIND_LIST(X)           \
+    X(TL_KIND_DOT, "dot")         \
+    X(TL_KIND_L2, "l2")           \
+    X(TL_KIND_SIGMOID, "sigmoid") \
+    X(TL_KIND_COSINE, "cosine")
+
+#define TL_MASK_LIST(X)     \
+    X(TL_MASK_NONE, "none") \
+    X(TL_MASK_CAUSAL, "causal")
+
+typedef enum {
+#define X(id, name) id,
+    TL_KIND_LIST(X)
+#undef X
+} tl_kind;
+
+typedef enum {
+#define X(id, name) id,
+    TL_MASK_LIST(X)
+#undef X
+} tl_mask;
+
+const char *tl_kind_name(tl_kind kind);
+const char *tl_mask_name(tl_mask mask);
+/* TL_ERR_ARGUMENT for an unknown word. */
+TL_MUST_USE tl_status tl_kind_from_name(const char *name, tl_kind *kind);
+TL_MUST_USE tl_status tl_mask_from_name(const char *name, tl_mask *mask);
+
+typedef struct {
+    size_t k;     /* query and key width */
+    size_t v;     /* value width */
+    double *Q;    /* k x d (the matrix A when K is NULL) */
+    double *K;    /* k x d, or NULL: identity, k = d */
+    double *V;    /* v x d */
+    double *bq;   /* k, or NULL: zero */
+    double *bk;   /* k, or NULL: zero; constant along a row, it drops out of the softmax */
+    double *bv;   /* v, or NULL: zero */
+    double scale; /* 1 in the short form; 1/sqrt(k) unless the file says otherwise */
+} tl_head;
+
+typedef struct {
+    tl_kind kind;
+    tl_mask mask;
+    size_t d;      /* token width */
+    size_t out;    /* output width: rows of O, or the sum of the heads' v */
+    size_t values; /* sum of the heads' v: columns of O */
+    size_t heads;
+    tl_head *head; /* owned */
+    double *O;     /* out x values, owned, or NULL: identity */
+} tl_layer;
+
+/* Takes ownership of nothing: copies every array. heads[h].Q.. may be NULL only where tl_head says
+ * so. Errors: TL_ERR_SHAPE (d, k, v or heads 0; out_rows 0 with O; K NULL and k != d),
+ * TL_ERR_DOMAIN (a value not finite), TL_ERR_MEMORY. O is out_rows x sum v or NULL. */
+TL_MUST_USE tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d,
+                                     size_t heads, const tl_head *head, const double *O,
+                                     size_t out_rows, tl_error *err);
+/* One head with logits <A x_i, x_j>: A d x d, V v x d. */
+TL_MUST_USE tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, const double *A,
+                                        const double *V);
+TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);
+void tl_layer_free(tl_layer *layer);
+
+/* G_h = O_h V_h (out x d): the value map of head h as the output sees it. */
+void tl_layer_value_map(const tl_layer *layer, size_t h, double *G);
+/* A_h = scale K'Q (d x d) and c_h = scale K'bq (d): logits <A x_i + c, x_j> up to a constant in j.
+ * Either may be NULL. */
+void tl_layer_logit_map(const tl_layer *layer, size_t h, double *A, double *c);
+
+/* m atoms in R^d with multiplicities (a sequence of n tokens) or masses (mean field, n = infinity).
+ */
+typedef struct {
+    size_t m, d;
+    double *x;        /* m x d atoms */
+    double *log_mass; /* m: log a_k, sum a_k = 1 to rounding; log(N_k/n) when counts are given */
+    uint64_t *count;  /* m: N_k >= 1, or NULL: mean field */
+    uint64_t n;       /* sum of count; 0 means infinity */
+} tl_measure;
+
+/* Copies. count and log_mass may both be NULL: all multiplicities 1. Given log_mass is shifted so
+ * that the masses sum to one; they must do so to a relative 1e-6 beforehand (files print finite
+ * digits). Errors: TL_ERR_SHAPE (m or d 0), TL_ERR_ARGUMENT (count and log_mass both given, a count
+ * 0, counts that overflow 64 bits, masses that do not sum to one), TL_ERR_DOMAIN (not finite),
+ * TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_measure_alloc(tl_measure **out, size_t m, size_t d, const double *x,
+                                       const uint64_t *count, const double *log_mass,
+                                       tl_error *err);
+TL_MUST_USE tl_status tl_measure_copy(tl_measure **out, const tl_measure *mu);
+void tl_measure_free(tl_measure *mu);
+
+/* F at every atom: Y m x out. Copies of a token have equal outputs. Kinds: dot, unmasked.
+ * Errors: TL_ERR_UNSUPPORTED, TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY. Cost: O(H m^2 (k + v)).
+ */
+TL_MUST_USE tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y,
+                                 tl_error *err);
+
+#endif

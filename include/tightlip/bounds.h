@@ -1,0 +1,80 @@
+/* Every known upper bound of the Lipschitz constant of attention, in one table.
+ *
+ * A bound maps a query (what is known of the layer, the domain and n) to a logarithm, or says why
+ * it does not apply. Proofs: src/bounds/README.md. Bounds never see what a search found. */
+#ifndef TIGHTLIP_BOUNDS_H
+#define TIGHTLIP_BOUNDS_H
+
+#include "tightlip/norm.h"
+
+typedef enum {
+    TL_SCOPE_BALL,
+    TL_SCOPE_MEAN_FIELD,
+    TL_SCOPE_LOCAL
+} tl_scope; /* global on a ball; the same for every n and
+     measure; at one X */
+typedef enum { TL_PROVENANCE_PUBLISHED, TL_PROVENANCE_PROVEN, TL_PROVENANCE_REFUTED } tl_provenance;
+
+const char *tl_scope_name(tl_scope scope);                /* "ball", "mean-field", "local" */
+const char *tl_provenance_name(tl_provenance provenance); /* "published", "proven", "refuted" */
+
+/* What a bound may know of one head. */
+typedef struct {
+    double norm_a;  /* ||A||_2, A = scale K'Q */
+    double norm_v;  /* ||V_h||_2 */
+    double norm_ov; /* ||O_h V_h||_2 */
+    double rho;     /* max over the domain of |A x + c| */
+} tl_head_facts;
+
+typedef struct {
+    tl_kind kind;
+    tl_mask mask;
+    bool infinite;        /* n = infinity (mean field) */
+    double n;             /* number of tokens when finite, >= 1 (exact below 2^53) */
+    double radius;        /* of a ball that holds every token, about any centre */
+    double radius_origin; /* of a ball about the origin that holds every token: published bounds
+                             need it */
+    bool biased;          /* some c_h is not zero */
+    size_t heads;
+    const tl_head_facts *head; /* borrowed */
+    double norm_o;             /* ||O||_2, 1 without an output matrix */
+    const tl_layer *layer;     /* for local bounds, or NULL */
+    const tl_measure *measure; /* for local bounds, or NULL */
+} tl_bound_query;
+
+typedef struct {
+    bool applicable;
+    double log_value; /* natural log of the bound, when applicable; -inf for a zero bound */
+    char why[160];    /* when not applicable: the hypothesis that fails */
+} tl_bound_value;
+
+typedef struct {
+    const char *key, *title, *citation, *hypotheses;
+    tl_norm norm;
+    tl_scope scope;
+    tl_provenance provenance;
+    tl_status (*evaluate)(const tl_bound_query *query, tl_bound_value *value);
+} tl_bound;
+
+/* The registry, in a fixed order. */
+size_t tl_bound_count(void);
+const tl_bound *tl_bound_at(size_t i);
+/* NULL when there is no such key. */
+const tl_bound *tl_bound_find(const char *key);
+
+/* Evaluates with the shared checks (query complete, parameters finite and >= 0) first.
+ * Errors: TL_ERR_ARGUMENT for a meaningless query (n < 1, negative or non-finite norms),
+ * TL_ERR_MEMORY. "Does not apply" is no error. Cost: under 50 ms for scopes ball and mean field,
+ * O(H n^2 (k + v) + H n d^2 iterations) local. */
+TL_MUST_USE tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_query *query,
+                                        tl_bound_value *value);
+
+/* Facts of a layer on a ball (centre NULL: the origin): fills query and head[] (layer->heads of
+ * them, owned by the caller, borrowed by query). Norms are rounded up by a margin that covers the
+ * rounding of their computation. measure may be NULL (no local bounds then). n from the measure, or
+ * given: n = 0 with infinite. */
+TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head,
+                                          const tl_layer *layer, const tl_measure *measure,
+                                          const double *centre, double radius, tl_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* Experiments: one libconfig file in; cells, records, data and a plot out.
+ *
+ * config -> cells of a sweep -> for each cell: layer + domain -> search -> witness -> local norm
+ * and every applicable bound -> one record -> CSV -> plot. */
+#ifndef TIGHTLIP_EXPERIMENT_H
+#define TIGHTLIP_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlip/bounds.h"
+#include "tightlip/search.h"
+
+typedef struct tl_experiment tl_experiment;
+
+/* Reads and checks a whole experiment file (format: README "An experiment"). Every cell is built
+ * once, so that a wrong value anywhere in a sweep is refused before any work. Messages name file,
+ * line, setting, expected and found. Relative paths inside the file are taken from the file's own
+ * directory. */
+TL_MUST_USE tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *err);
+void tl_experiment_free(tl_experiment *experiment);
+const char *tl_experiment_name(const tl_experiment *experiment);
+size_t tl_experiment_cells(const tl_experiment *experiment);
+
+typedef struct {
+    size_t cells_done, cells;
+    uint64_t items_done, items; /* (cell, restart) pairs */
+    double seconds;             /* since the start of this run */
+} tl_progress;
+
+typedef struct {
+    const char *directory; /* results go here; made when absent (parents must exist) */
+    int threads;           /* 0: OpenMP's default */
+    bool has_seed;
+    uint64_t seed; /* overrides the file's */
+    bool resume;   /* keep the finished cells of an interrupted run of the same resolved config */
+    bool no_plot;
+    void (*progress)(
+        void *context,
+        const tl_progress *progress); /* may be NULL; called from one thread at a time */
+    void *context;
+    const volatile int
+        *stop; /* set to nonzero by a signal handler: ends after the items in hand; may be NULL */
+} tl_run_options;
+
+/* Runs every cell. Leaves manifest.json, cells.ndjson, data.csv, plot.gp, plot.svg, plot.png and
+ * timing.ndjson in directory; all but timing.ndjson are the same bytes for the same config, seed
+ * and build, at any number of threads and after any interruption with resume. While it runs,
+ * finished cells stand in cells.ndjson.partial (whole lines, in order); a final name is only ever
+ * given to a complete file. Errors: TL_ERR_IO (directory not writable, disk full: what was finished
+ * stays in the partial file), TL_ERR_ARGUMENT (results of another config are in the way of a
+ * resume), TL_ERR_INTERRUPTED. */
+TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
+                                        const tl_run_options *options, tl_error *err);
+
+/* Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv of a results
+ * directory. Errors: TL_ERR_IO (files missing, gnuplot not found or failed, with its own message).
+ */
+TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
+
+#endif

@@ -1,0 +1,103 @@
+/* Dense norms and singular values of operators; BLAS and LAPACK stand behind this door only.
+ * All matrices are row major. Library calls run single threaded BLAS inside parallel regions. */
+#ifndef TIGHTLIP_LINALG_H
+#define TIGHTLIP_LINALG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tightlip/status.h"
+
+/* C (m x n) = alpha op(A) op(B) + beta C with op given by ta, tb ('N' or 'T'); op(A) is m x k,
+ * op(B) is k x n. Row major, tight or strided rows (lda, ldb, ldc). Products below a small size run
+ * in plain loops, where a BLAS call costs more than the arithmetic; the path depends on shapes
+ * alone. beta = 0 ignores C's old contents (NaN included). Cost: 2 m n k. */
+void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const double *a,
+             size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc);
+
+double tl_dot(size_t n, const double *x, const double *y);
+/* Euclidean norm without overflow or underflow. */
+double tl_nrm2(size_t n, const double *x);
+/* y += a x */
+void tl_axpy(size_t n, double a, const double *x, double *y);
+
+/* log sum_i exp(x_i), exact for -inf entries and without overflow; -inf for n = 0. */
+double tl_logsumexp(size_t n, const double *x);
+
+/* Singular values by LAPACK dgesdd, largest first, to rounding (`_dense`).
+ * Shapes: a rows x cols (untouched); sigma min(rows, cols) or NULL; u rows x 1, v cols x 1: the top
+ * pair, either may be NULL. Errors: TL_ERR_MEMORY, TL_ERR_NUMERIC (not finite, or LAPACK failed).
+ * Cost: O(rows cols min(rows, cols)). rows or cols 0 gives sigma[0]-free success with norm 0. */
+TL_MUST_USE tl_status tl_svd_dense(size_t rows, size_t cols, const double *a, double *sigma,
+                                   double *u, double *v);
+
+/* Spectral norm ||a||_2 by tl_svd_dense (closed forms for one row, one column). */
+TL_MUST_USE tl_status tl_norm2_dense(size_t rows, size_t cols, const double *a, double *norm);
+
+/* Full thin SVD a = u diag(sigma) vt; u rows x k, vt k x cols, k = min(rows, cols). */
+TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, double *u,
+                                  double *sigma, double *vt);
+
+/* Eigenvalues of a symmetric n x n matrix, ascending, and its eigenvectors in the ROWS of q (NULL:
+ * not wanted). */
+TL_MUST_USE tl_status tl_eigen_symmetric(size_t n, const double *a, double *lambda, double *q);
+
+/* Real eigenvalues (with unit right eigenvectors in the ROWS of q, n x n) of a general n x n
+ * matrix, descending; *count of them. An eigenvalue counts as real when LAPACK returns an exactly
+ * zero imaginary part. */
+TL_MUST_USE tl_status tl_eigen_real(size_t n, const double *a, double *lambda, double *q,
+                                    size_t *count);
+
+/* A linear map known by its products. */
+typedef struct {
+    size_t rows, cols;
+    void (*apply)(const void *self, const double *x, double *y);   /* y = J x,  x: cols, y: rows */
+    void (*apply_t)(const void *self, const double *y, double *x); /* x = J' y */
+    const void *self;
+} tl_operator;
+
+/* Golub-Kahan-Lanczos bidiagonalisation with full reorthogonalisation, started from a given right
+ * vector. */
+typedef struct tl_gkl tl_gkl; /* workspace */
+
+typedef struct {
+    size_t max_steps; /* Lanczos steps in all; each costs one apply and one apply_t */
+    double tolerance; /* stop when residual <= tolerance * sigma */
+    size_t
+        basis; /* vectors kept before a restart from the best pair (0: as the workspace allows) */
+} tl_gkl_settings;
+
+typedef struct {
+    double
+        sigma; /* |J v| at the returned v: a lower bound of the norm whatever happened (`_lower`) */
+    double second;   /* second Ritz value: an estimate from below of the second singular value */
+    double residual; /* |J'u - sigma v|: a singular value lies within this distance of sigma */
+    size_t steps;    /* steps used */
+    bool converged;
+} tl_gkl_result;
+
+/* Workspace for operators up to rows x cols with at most `basis` kept vectors. Owns nothing of the
+ * operator. */
+TL_MUST_USE tl_status tl_gkl_alloc(tl_gkl **out, size_t rows, size_t cols, size_t basis);
+void tl_gkl_free(tl_gkl *w);
+
+/* The top singular triple of op from the start v (cols; overwritten with the right vector; a zero
+ * or non-finite start is replaced by a fixed generic vector), u (rows) the left vector. The start
+ * is mixed with a fixed generic direction so that a start orthogonal to the top vector is not kept
+ * there. Not converging is no error: see result. Errors: TL_ERR_NUMERIC when a product is not
+ * finite. Cost: steps (apply + apply_t + O(steps (rows + cols))). */
+TL_MUST_USE tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *settings,
+                                 double *u, double *v, tl_gkl_result *result);
+
+/* Provider of BLAS as linked: OpenBLAS with version and kernel, "BLIS", or "reference BLAS" where
+ * the provider does not tell; static storage. */
+const char *tl_blas_provider(void);
+
+/* Tells the BLAS provider to use one thread, for the whole process. A program calls it once at its
+ * start: parallelism here is over restarts and cells, and a BLAS with threads of its own (OpenBLAS
+ * with pthreads does not notice OpenMP regions) would start more threads than cores. No effect with
+ * a provider that has no such switch. */
+void tl_blas_single_thread(void);
+
+#endif

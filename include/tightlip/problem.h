@@ -1,0 +1,46 @@
+/* Problem and witness files: JSON, schema "tightlip/problem/1". */
+#ifndef TIGHTLIP_PROBLEM_H
+#define TIGHTLIP_PROBLEM_H
+
+#include <jansson.h>
+
+#include "tightlip/domain.h"
+#include "tightlip/norm.h"
+
+typedef struct {
+    char *name;          /* owned, or NULL */
+    tl_layer *layer;     /* owned */
+    tl_measure *measure; /* owned */
+    tl_domain *domain;   /* owned, or NULL */
+    bool has_norm;       /* the file names a norm: a witness has these too */
+    tl_norm norm;
+    double *direction; /* m x d, owned, or NULL */
+    bool has_value;    /* claimed value; log10 may stand in its place past the double range */
+    double value;
+    double log10_value;
+} tl_problem;
+
+/* Reads and checks a whole document before anything is computed. Refused, each with path, JSON
+ * path, expected and found: malformed JSON (with line), duplicate keys, unknown keys (key "expect",
+ * "why" and "name" are allowed at the top), NaN, ragged or empty matrices, shapes of Q, K, V,
+ * biases, tokens, direction and output that do not fit, multiplicities that are not positive 64-bit
+ * integers, both multiplicity and log_mass, masses that do not sum to one, radius <= 0, a token
+ * outside the domain, documents above 2^31 bytes. Cost: linear in the file. Source: DESIGN section
+ * 3, repeated in README. */
+TL_MUST_USE tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err);
+/* The same from a parsed document; `where` names it in messages. */
+TL_MUST_USE tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem *out,
+                                           tl_error *err);
+/* A new document; reading it back gives every bit of the problem when numbers are dumped to 17
+ * digits. Multiplicities that are all 1 are left out; a value past the double range is given by
+ * log10 alone. NULL when out of memory, or when the problem holds what JSON cannot: a number that
+ * is not finite, a multiplicity above 2^63 - 1. */
+json_t *tl_problem_to_json(const tl_problem *problem);
+/* The text of a document as files hold it: one line per key, numbers to 17 digits, a newline at the
+ * end. Owned by the caller (free); NULL as above. */
+char *tl_problem_dump(const tl_problem *problem);
+/* Writes that text by tl_file_write. Errors: TL_ERR_IO, TL_ERR_DOMAIN (a text cannot be made). */
+TL_MUST_USE tl_status tl_problem_write(const tl_problem *problem, const char *path, tl_error *err);
+void tl_problem_clear(tl_problem *problem);
+
+#endif

@@ -1,0 +1,120 @@
+/* Search for inputs that maximise the local norm: multistart, local ascent, mass moves. */
+#ifndef TIGHTLIP_SEARCH_H
+#define TIGHTLIP_SEARCH_H
+
+#include "tightlip/domain.h"
+#include "tightlip/norm.h"
+
+/* What is maximised: the local norm itself, or one of its two blocks. */
+#define TL_OBJECTIVE_LIST(X)                                                  \
+    X(TL_OBJECTIVE_NORM, "norm", "the local norm, the larger of both blocks") \
+    X(TL_OBJECTIVE_JOINT, "joint", "the joint block: copies move together")   \
+    X(TL_OBJECTIVE_SPLIT, "split", "the split block: copies move apart")      \
+    X(TL_OBJECTIVE_SPLIT_GAIN, "split-gain", "split block over joint block")
+
+typedef enum {
+#define X(id, name, text) id,
+    TL_OBJECTIVE_LIST(X)
+#undef X
+} tl_objective;
+
+/* Starting constructions; one row each, `tightlip list starts` prints this table. */
+#define TL_START_LIST(X)                                                                           \
+    X(TL_START_FEW_DIRAC, "few-dirac", "random atoms, most of them on the sphere, random masses")  \
+    X(TL_START_UNBALANCED, "unbalanced", "one bulk atom, the others rare, log-masses uniform")     \
+    X(TL_START_SPLIT, "split", "pairs of nearby atoms: copies already moved apart")                \
+    X(TL_START_RANDOM, "random", "uniform atoms in the domain, masses from a Dirichlet law")       \
+    X(TL_START_CASTIN, "castin",                                                                   \
+      "Castin et al. 2024: one token at R u_1, the others at R u_1 / 2")                           \
+    X(TL_START_TWO_DIRAC, "two-dirac",                                                             \
+      "bulk at -R w, rare mass at R w that takes a share p of the attention")                      \
+    X(TL_START_PAIR, "pair", "two atoms at +-R w with equal masses")                               \
+    X(TL_START_HEAVY_PAIR, "heavy-pair", "two single tokens at +-R w, all others orthogonal to w") \
+    X(TL_START_KAPPA, "kappa",                                                                     \
+      "theory_dot Theorem 5: two heavies that share every row's attention")                        \
+    X(TL_START_LARGE_RADIUS, "large-radius", "one-hot attention: one token wins every row")        \
+    X(TL_START_GIVEN, "given", "the tokens of the problem itself")
+
+typedef enum {
+#define X(id, name, text) id,
+    TL_START_LIST(X)
+#undef X
+        TL_START_COUNT
+} tl_start;
+
+const char *tl_objective_name(tl_objective objective);
+TL_MUST_USE tl_status tl_objective_from_name(const char *name, tl_objective *objective);
+const char *tl_start_name(tl_start start);
+const char *tl_start_text(tl_start start);
+TL_MUST_USE tl_status tl_start_from_name(const char *name, tl_start *start);
+
+typedef struct {
+    const tl_layer *layer; /* borrowed; with worst_a its A is only a start */
+    bool worst_a;          /* search A too, over ||A||_2 = norm_a; single head in (A, V) form */
+    double norm_a;
+    const tl_domain *domain; /* borrowed */
+    uint64_t n;              /* 0: mean field */
+    size_t atoms;            /* at most this many distinct atoms */
+    double log_mass_ratio;   /* NAN: masses free; otherwise log of (mass of atom 1 / mass of all
+                                others), held fixed   (mean field only) */
+    const tl_measure *given; /* for start "given", or NULL; borrowed */
+    tl_norm norm;            /* TL_NORM_2 */
+    tl_objective objective;
+} tl_search_problem;
+
+typedef struct {
+    size_t restarts;    /* default 64 */
+    size_t evaluations; /* value-and-gradient evaluations per restart, default 4000 */
+    unsigned starts;    /* bit set of 1u << tl_start; default all that apply */
+    uint64_t seed;      /* default 1 */
+    uint64_t cell;      /* index mixed into the random streams */
+    double seconds;     /* 0: no limit; a limit marks the result and gives up reproducibility */
+} tl_search_settings;
+
+#define TL_STOP_LIST(X)                                             \
+    X(TL_STOP_STATIONARY, "stationary")                             \
+    X(TL_STOP_BUDGET, "budget")                                     \
+    X(TL_STOP_TIME, "time")                                         \
+    X(TL_STOP_EXACT, "exact") /* nothing to search: n = 1, J = 0 */ \
+    X(TL_STOP_FAILED, "failed")
+
+typedef enum {
+#define X(id, name) id,
+    TL_STOP_LIST(X)
+#undef X
+} tl_stop;
+const char *tl_stop_name(tl_stop stop);
+
+typedef struct {
+    tl_layer *layer;      /* owned: the layer with the A that was found */
+    tl_measure *measure;  /* owned: feasible exactly */
+    double *direction;    /* m x d, owned: right singular vector as tl_norm_compute gives it */
+    tl_norm_result norm;  /* recomputed at the returned point: this is the found value */
+    double log_objective; /* log of what was maximised, recomputed */
+    tl_start start;       /* where the best restart began */
+    uint64_t restart;     /* its index */
+    uint64_t evaluations; /* over all restarts */
+    tl_stop stop;
+} tl_search_result;
+
+void tl_search_defaults(tl_search_settings *settings);
+/* Checks problem and settings against each other. TL_ERR_ARGUMENT / TL_ERR_UNSUPPORTED with the
+ * reason. */
+TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
+                                      const tl_search_settings *settings, tl_error *err);
+
+/* Restart r alone: a pure function of (problem, settings, r). The unit of parallel work. */
+TL_MUST_USE tl_status tl_search_restart(const tl_search_problem *problem,
+                                        const tl_search_settings *settings, uint64_t r,
+                                        tl_search_result *result, tl_error *err);
+/* Of `count` restart results the best (ties: lower index) is moved to *best, the others are
+ * cleared; evaluations are summed. */
+void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best);
+/* All restarts, OpenMP over them. Results do not depend on the number of threads. Errors: as check;
+ * TL_ERR_NUMERIC only when every restart failed. */
+TL_MUST_USE tl_status tl_search_run(const tl_search_problem *problem,
+                                    const tl_search_settings *settings, tl_search_result *best,
+                                    tl_error *err);
+void tl_search_result_clear(tl_search_result *result);
+
+#endif

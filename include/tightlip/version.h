@@ -1,0 +1,11 @@
+/* What this build is. */
+#ifndef TIGHTLIP_VERSION_H
+#define TIGHTLIP_VERSION_H
+
+/* Static storage, never NULL. */
+const char *tl_version(void);  /* "0.1.0" */
+const char *tl_git_id(void);   /* "git describe --always --dirty" of the build, or "unknown" */
+const char *tl_compiler(void); /* compiler and its version */
+const char *tl_build_flags(void);
+
+#endif

@@ -1,0 +1,243 @@
+#include "tightlip/norm.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlip/linalg.h"
+
+/* Joint blocks up to this size go to LAPACK; above, Lanczos is faster and as good as its residual.
+ */
+static const size_t DENSE_SIZE = 512;
+static const double LANCZOS_TOLERANCE = 1e-11;
+enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160 };
+
+const char *tl_norm_name(tl_norm norm)
+{
+    switch (norm) {
+#define X(id, name, text) \
+    case id:              \
+        return name;
+        TL_NORM_LIST(X)
+#undef X
+    }
+    return "?";
+}
+
+tl_status tl_norm_from_name(const char *name, tl_norm *norm)
+{
+#define X(id, word, text)          \
+    if (strcmp(name, word) == 0) { \
+        *norm = id;                \
+        return TL_OK;              \
+    }
+    TL_NORM_LIST(X)
+#undef X
+    return TL_ERR_ARGUMENT;
+}
+
+typedef struct {
+    tl_jacobian *J;
+    size_t rows, cols, m, d, out;
+    double *u, *v;       /* rows, cols */
+    double *S, *su, *sv; /* out x d, out, d */
+} norm_work;
+
+static void work_clear(norm_work *w)
+{
+    tl_jacobian_free(w->J);
+    free(w->u);
+    free(w->v);
+    free(w->S);
+    free(w->su);
+    free(w->sv);
+}
+
+static bool splits(const tl_measure *mu, size_t k)
+{
+    return !mu->count || mu->count[k] >= 2;
+}
+
+static void keep_second(double sigma, double *first, double *second)
+{
+    if (sigma > *first) {
+        *second = *first;
+        *first = sigma;
+    } else if (sigma > *second) {
+        *second = sigma;
+    }
+}
+
+static void apply(const void *self, const double *x, double *y)
+{
+    tl_jacobian_apply((tl_jacobian *)(uintptr_t)self, x, y);
+}
+
+static void apply_t(const void *self, const double *y, double *x)
+{
+    tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
+}
+
+static tl_status joint_lanczos(norm_work *w, double *sigma, double *second, tl_norm_result *result)
+{
+    tl_gkl *gkl = NULL;
+    tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, LANCZOS_BASIS);
+    if (status) return status;
+    const tl_operator op = {w->rows, w->cols, apply, apply_t, w->J};
+    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
+    tl_gkl_result found;
+    memset(w->v, 0, w->cols * sizeof(double));
+    status = tl_gkl_run(gkl, &op, &settings, w->u, w->v, &found);
+    tl_gkl_free(gkl);
+    if (status) return status;
+    *sigma = found.sigma;
+    *second = found.second;
+    result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;
+    result->converged = found.converged;
+    return TL_OK;
+}
+
+static tl_status joint_dense(norm_work *w, double *sigma, double *second, tl_norm_result *result)
+{
+    const size_t count = w->rows < w->cols ? w->rows : w->cols;
+    double *M = malloc(w->rows * w->cols * sizeof(double));
+    double *all = malloc(count * sizeof(double));
+    tl_status status = TL_ERR_MEMORY;
+    if (M && all) {
+        tl_jacobian_dense(w->J, M);
+        status = tl_svd_dense(w->rows, w->cols, M, all, w->u, w->v);
+    }
+    if (!status) {
+        *sigma = all[0];
+        *second = count > 1 ? all[1] : 0.0;
+        result->dense = result->converged = true;
+    }
+    free(all);
+    free(M);
+    return status;
+}
+
+/* The split blocks join in: every block counts N_k - 1 times. */
+static tl_status add_splits(norm_work *w, const tl_measure *mu, double *first, double *second,
+                            double *direction, tl_norm_result *result)
+{
+    const size_t count = w->out < w->d ? w->out : w->d;
+    double *all = malloc(count * sizeof(double));
+    if (!all) return TL_ERR_MEMORY;
+    double best_split = 0.0;
+    tl_status status = TL_OK;
+    for (size_t k = 0; k < w->m && !status; k++) {
+        if (!splits(mu, k)) continue;
+        status = tl_jacobian_split(w->J, k, w->S);
+        if (!status) status = tl_svd_dense(w->out, w->d, w->S, all, w->su, w->sv);
+        if (status) break;
+        if (all[0] > best_split) best_split = all[0];
+        if (all[0] > *first) {
+            result->split = true;
+            result->atom = k;
+            if (direction) {
+                memset(direction, 0, w->cols * sizeof(double));
+                memcpy(direction + k * w->d, w->sv, w->d * sizeof(double));
+            }
+        }
+        keep_second(all[0], first, second);
+        if (!mu->count || mu->count[k] >= 3)
+            keep_second(all[0], first, second);
+        else if (count > 1)
+            keep_second(all[1], first, second);
+    }
+    free(all);
+    result->log_split = log(best_split) + tl_jacobian_log_scale(w->J);
+    return status;
+}
+
+static tl_status norm_spectral(norm_work *w, const tl_measure *mu, double *direction,
+                               tl_norm_result *result)
+{
+    const bool dense = w->rows <= DENSE_SIZE && w->cols <= DENSE_SIZE;
+    double first = 0.0, second = 0.0;
+    tl_status status =
+        dense ? joint_dense(w, &first, &second, result) : joint_lanczos(w, &first, &second, result);
+    if (status) return status;
+    const double shift = tl_jacobian_log_scale(w->J);
+    if (direction) memcpy(direction, w->v, w->cols * sizeof(double));
+    result->log_joint = log(first) + shift;
+    status = add_splits(w, mu, &first, &second, direction, result);
+    result->log_value = log(first) + shift;
+    result->log_second = log(second) + shift;
+    return status;
+}
+
+/* ||J||_F^2 = ||joint||_F^2 + sum_k (N_k - 1) ||S_k||_F^2; in mean field only the joint block is
+ * finite. */
+static tl_status norm_frobenius(norm_work *w, const tl_measure *mu, tl_norm_result *result,
+                                tl_error *err)
+{
+    if (!mu->count)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "norm \"fro\": infinite in mean field, where every atom splits without end");
+    double sum = -INFINITY;
+    double *phi = w->v, *psi = w->u;
+    for (size_t j = 0; j < w->cols; j++) {
+        memset(phi, 0, w->cols * sizeof(double));
+        phi[j] = 1.0;
+        tl_jacobian_apply(w->J, phi, psi);
+        const double terms[2] = {sum, 2.0 * log(tl_nrm2(w->rows, psi))};
+        sum = tl_logsumexp(2, terms);
+    }
+    for (size_t k = 0; k < w->m; k++) {
+        if (mu->count[k] < 2) continue;
+        tl_status status = tl_jacobian_split(w->J, k, w->S);
+        if (status) return status;
+        const double terms[2] = {sum, log((double)(mu->count[k] - 1)) +
+                                          2.0 * log(tl_nrm2(w->out * w->d, w->S))};
+        sum = tl_logsumexp(2, terms);
+    }
+    result->log_value = 0.5 * sum + tl_jacobian_log_scale(w->J);
+    result->log_joint = result->log_value;
+    result->dense = result->converged = true;
+    return TL_OK;
+}
+
+static tl_status work_init(norm_work *w, const tl_layer *layer, const tl_measure *mu, tl_error *err)
+{
+    *w = (norm_work){.m = mu->m, .d = mu->d, .out = layer->out};
+    if (layer->d != mu->d)
+        return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
+    w->rows = mu->m * layer->out;
+    w->cols = mu->m * mu->d;
+    tl_status status = tl_jacobian_alloc(&w->J, layer, mu->m, err);
+    if (status) return status;
+    w->u = malloc(w->rows * sizeof(double));
+    w->v = malloc(w->cols * sizeof(double));
+    w->S = malloc(w->out * w->d * sizeof(double));
+    w->su = malloc(w->out * sizeof(double));
+    w->sv = malloc(w->d * sizeof(double));
+    if (!w->u || !w->v || !w->S || !w->su || !w->sv)
+        return tl_fail(err, TL_ERR_MEMORY, "no memory for the norm of %zu atoms", mu->m);
+    status = tl_jacobian_set(w->J, layer, mu);
+    if (status)
+        return tl_fail(err, status, "attention logits: expected finite values, found an overflow");
+    return TL_OK;
+}
+
+tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
+                          double *direction, tl_norm_result *result, tl_error *err)
+{
+    if (norm != TL_NORM_2 && norm != TL_NORM_FRO)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "norm \"%s\": expected \"2\" or \"fro\" for local norms",
+                       tl_norm_name(norm));
+    *result =
+        (tl_norm_result){.log_joint = -INFINITY, .log_split = -INFINITY, .log_second = -INFINITY};
+    norm_work w;
+    tl_status status = work_init(&w, layer, mu, err);
+    if (!status)
+        status = norm == TL_NORM_FRO ? norm_frobenius(&w, mu, result, err)
+                                     : norm_spectral(&w, mu, direction, result);
+    work_clear(&w);
+    if (status && err && err->status != status)
+        return tl_fail(err, status, "local norm: %s", tl_status_text(status));
+    result->value = exp(result->log_value);
+    return status;
+}

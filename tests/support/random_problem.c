@@ -1,0 +1,97 @@
+#include "random_problem.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdlib.h>
+
+double random_normal(gsl_rng *rng)
+{
+    return gsl_ran_gaussian(rng, 1.0);
+}
+
+random_shape random_shape_draw(gsl_rng *rng)
+{
+    random_shape s = {0};
+    s.m = 1 + gsl_rng_uniform_int(rng, 5);
+    s.d = 1 + gsl_rng_uniform_int(rng, 4);
+    s.heads = 1 + gsl_rng_uniform_int(rng, 3);
+    s.factored = gsl_rng_uniform(rng) < 0.5;
+    s.output = gsl_rng_uniform(rng) < 0.4;
+    s.copies = gsl_rng_uniform(rng) < 0.5;
+    s.mean_field = !s.copies && gsl_rng_uniform(rng) < 0.4;
+    s.logit_scale = gsl_rng_uniform(rng) < 0.3 ? 20.0 : 1.0;
+    return s;
+}
+
+static double *normals(gsl_rng *rng, size_t count, double scale)
+{
+    double *x = malloc((count ? count : 1) * sizeof(double));
+    for (size_t i = 0; i < count; i++) x[i] = scale * random_normal(rng);
+    return x;
+}
+
+static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
+{
+    tl_head head[8];
+    size_t values = 0;
+    for (size_t h = 0; h < s->heads; h++) {
+        tl_head *p = &head[h];
+        *p = (tl_head){.k = s->d, .v = 1 + gsl_rng_uniform_int(rng, 3), .scale = 1.0};
+        if (s->factored) p->k = 1 + gsl_rng_uniform_int(rng, s->d);
+        p->Q = normals(rng, p->k * s->d, s->logit_scale);
+        p->V = normals(rng, p->v * s->d, 1.0);
+        if (s->factored) {
+            p->K = normals(rng, p->k * s->d, 1.0);
+            p->bq = normals(rng, p->k, 1.0);
+            p->bk = normals(rng, p->k, 1.0);
+            p->bv = normals(rng, p->v, 1.0);
+            p->scale = 1.0 / sqrt((double)p->k);
+        }
+        values += p->v;
+    }
+    const size_t out = 1 + gsl_rng_uniform_int(rng, 4);
+    double *O = s->output ? normals(rng, out * values, 1.0) : NULL;
+    tl_layer *layer = NULL;
+    const tl_status status = tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, s->d, s->heads, head,
+                                            O, O ? out : 0, NULL);
+    for (size_t h = 0; h < s->heads; h++) {
+        free(head[h].Q);
+        free(head[h].V);
+        free(head[h].K);
+        free(head[h].bq);
+        free(head[h].bk);
+        free(head[h].bv);
+    }
+    free(O);
+    return status ? NULL : layer;
+}
+
+static tl_measure *random_measure(gsl_rng *rng, const random_shape *s)
+{
+    double *x = normals(rng, s->m * s->d, 1.0), mass[64], sum = 0.0;
+    uint64_t count[64];
+    for (size_t k = 0; k < s->m; k++) {
+        count[k] = 1 + gsl_rng_uniform_int(rng, 4);
+        mass[k] = exp(4.0 * random_normal(rng));
+        sum += mass[k];
+    }
+    for (size_t k = 0; k < s->m; k++) mass[k] = log(mass[k] / sum);
+    if (s->m > 1 && gsl_rng_uniform(rng) < 0.15)
+        for (size_t r = 0; r < s->d; r++) x[s->d + r] = x[r]; /* two equal atoms */
+    tl_measure *mu = NULL;
+    const tl_status status = tl_measure_alloc(&mu, s->m, s->d, x, s->copies ? count : NULL,
+                                              s->mean_field ? mass : NULL, NULL);
+    free(x);
+    return status ? NULL : mu;
+}
+
+random_problem random_problem_draw(gsl_rng *rng, const random_shape *shape)
+{
+    return (random_problem){random_layer(rng, shape), random_measure(rng, shape)};
+}
+
+void random_problem_clear(random_problem *p)
+{
+    tl_layer_free(p->layer);
+    tl_measure_free(p->measure);
+}
