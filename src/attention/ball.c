@@ -1,0 +1,93 @@
+#include "attention/ball.h"
+
+#include <float.h>
+#include <math.h>
+
+/* An unevaluated sum high + low: about 106 bits. */
+typedef struct {
+    double high, low;
+} wide;
+
+/* a - b exactly. Knuth's TwoSum. */
+static wide exact_difference(double a, double b)
+{
+    double s = a - b, t = s - a;
+
+    return (wide){s, (a - (s - t)) - (b + t)};
+}
+
+/* Sum of squares of (x_i - c_i) scale, scale a power of two. Each term adds a relative error of at
+ * most 4 eps^2 and each sum one of at most eps^2 of the total; what underflows is below 2^-1000 a
+ * term when the total is of order one. */
+static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
+{
+    wide sum = {0, 0};
+
+    for (size_t i = 0; i < d; i++) {
+        wide y = exact_difference(x[i], centre ? centre[i] : 0);
+        double h = y.high * scale, l = y.low * scale;
+        double square = h * h, rest = fma(h, h, -square) + (2 * h * l + l * l);
+        wide total = exact_difference(sum.high, -square);
+        sum.high = total.high;
+        sum.low += total.low + rest;
+    }
+    return sum;
+}
+
+/* A power of two that brings r near one, within the range of scalable numbers. */
+static double unit_scale(double r)
+{
+    int exponent;
+
+    (void)frexp(r, &exponent);
+    return ldexp(1, -(exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent));
+}
+
+double tl_ball_distance(size_t d, const double *x, const double *centre)
+{
+    double largest = 0, scale;
+    wide sum;
+
+    for (size_t i = 0; i < d; i++) {
+        double y = fabs(centre ? x[i] - centre[i] : x[i]);
+        if (!isfinite(y)) return y;
+        largest = fmax(largest, y);
+    }
+    if (largest == 0) return 0;
+    scale = unit_scale(largest);
+    sum = sum_of_squares(d, x, centre, scale);
+    return sqrt(sum.high + sum.low) / scale;
+}
+
+/* Index of the only coordinate in which x differs from the centre, d when there are none or
+ * several.
+ */
+static size_t only_coordinate(size_t d, const double *x, const double *centre)
+{
+    size_t found = d;
+
+    for (size_t i = 0; i < d; i++) {
+        if (x[i] == (centre ? centre[i] : 0)) continue;
+        if (found < d) return d;
+        found = i;
+    }
+    return found;
+}
+
+bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius)
+{
+    double scale = unit_scale(radius), r = radius * scale, square = r * r;
+    double units = 8 * ((double)d + 8), slack;
+    size_t only = only_coordinate(d, x, centre);
+    wide sum;
+
+    /* On an axis the sphere itself can be met exactly, and the slack below would refuse it. */
+    if (only < d) {
+        wide y = exact_difference(x[only], centre ? centre[only] : 0);
+        if (y.low == 0) return fabs(y.high) <= radius;
+    }
+    sum = sum_of_squares(d, x, centre, scale);
+    if (!(isfinite(sum.high) && isfinite(sum.low))) return false;
+    slack = units * DBL_EPSILON * DBL_EPSILON * (sum.high + square) + units * 0x1p-1000;
+    return (sum.high - square) + (sum.low - fma(r, r, -square)) + slack <= 0;
+}

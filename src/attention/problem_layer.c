@@ -1,0 +1,158 @@
+/* The "attention" member of a problem document. */
+#include "attention/problem_parse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(names) (sizeof(names) / sizeof(names)[0])
+
+/* Member `name` of a head as a matrix; count of rows and columns as for tl_parse_matrix. */
+static tl_status head_matrix(const tl_parse *p, const json_t *head, const char *place,
+                             const char *name, size_t *rows, size_t cols, double **out)
+{
+    char at[TL_PLACE_SIZE];
+
+    tl_parse_place(at, "%s.%s", place, name);
+    return tl_parse_matrix(p, json_object_get(head, name), at, rows, &cols, out);
+}
+
+/* Member `name` as a vector, left NULL when it is not there. */
+static tl_status head_bias(const tl_parse *p, const json_t *head, const char *place,
+                           const char *name, size_t length, double **out)
+{
+    const json_t *value = json_object_get(head, name);
+    char at[TL_PLACE_SIZE];
+
+    tl_parse_place(at, "%s.%s", place, name);
+    return value ? tl_parse_vector(p, value, at, &length, out) : TL_OK;
+}
+
+/* The long form: Q, K and scale. */
+static tl_status read_query_key(const tl_parse *p, const json_t *value, const char *place, size_t d,
+                                tl_head *out)
+{
+    const json_t *scale = json_object_get(value, "scale");
+    char at[TL_PLACE_SIZE];
+    tl_status s = head_matrix(p, value, place, "Q", &out->k, d, &out->Q);
+
+    if (!s) s = head_matrix(p, value, place, "K", &out->k, d, &out->K);
+    if (!s) s = head_bias(p, value, place, "bq", out->k, &out->bq);
+    if (!s) s = head_bias(p, value, place, "bk", out->k, &out->bk);
+    if (s) return s;
+    out->scale = 1 / sqrt((double)out->k);
+    tl_parse_place(at, "%s.scale", place);
+    return scale ? tl_parse_number(p, scale, at, &out->scale) : TL_OK;
+}
+
+static tl_status read_head(const tl_parse *p, const json_t *value, const char *place, size_t d,
+                           tl_head *out)
+{
+    static const char *const names[] = {"A", "V", "Q", "K", "bq", "bk", "bv", "scale"};
+    static const char *const long_only[] = {"Q", "K", "bq", "bk", "scale"};
+    tl_status s = tl_parse_object(p, value, place, names, COUNT(names));
+
+    if (s) return s;
+    if (!json_object_get(value, "A") && !json_object_get(value, "Q"))
+        return tl_parse_fail(p, place, "expected A and V, or Q, K and V, found neither A nor Q");
+    if (json_object_get(value, "A")) {
+        for (size_t i = 0; i < COUNT(long_only); i++)
+            if (json_object_get(value, long_only[i]))
+                return tl_parse_fail(p, place, "expected A and V, or Q, K and V, found A and %s",
+                                     long_only[i]);
+        out->k = d;
+        out->scale = 1;
+        s = head_matrix(p, value, place, "A", &out->k, d, &out->Q);
+    } else {
+        s = read_query_key(p, value, place, d, out);
+    }
+    if (!s) s = head_matrix(p, value, place, "V", &out->v, d, &out->V);
+    return s ? s : head_bias(p, value, place, "bv", out->v, &out->bv);
+}
+
+static tl_status read_kind_and_mask(const tl_parse *p, const json_t *value, tl_kind *kind,
+                                    tl_mask *mask)
+{
+    const json_t *mask_value = json_object_get(value, "mask");
+    const char *name;
+    tl_status s = tl_parse_string(p, json_object_get(value, "kind"), "attention.kind", &name);
+
+    if (s) return s;
+    if (tl_kind_from_name(name, kind))
+        return tl_parse_fail(p, "attention.kind", "expected dot, l2, sigmoid or cosine, found '%s'",
+                             name);
+    *mask = TL_MASK_NONE;
+    if (mask_value) {
+        s = tl_parse_string(p, mask_value, "attention.mask", &name);
+        if (s) return s;
+        if (tl_mask_from_name(name, mask))
+            return tl_parse_fail(p, "attention.mask", "expected none or causal, found '%s'", name);
+    }
+    if (*kind != TL_KIND_DOT)
+        return tl_fail(p->err, TL_ERR_UNSUPPORTED,
+                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot'",
+                       p->document, tl_kind_name(*kind));
+    if (json_object_get(value, "bias"))
+        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found 'dot'");
+    return TL_OK;
+}
+
+static void clear_heads(tl_head *head, size_t heads)
+{
+    for (size_t h = 0; head && h < heads; h++) {
+        free(head[h].Q);
+        free(head[h].K);
+        free(head[h].V);
+        free(head[h].bq);
+        free(head[h].bk);
+        free(head[h].bv);
+    }
+    free(head);
+}
+
+static tl_status read_heads(const tl_parse *p, const json_t *array, size_t d, size_t heads,
+                            tl_head *head)
+{
+    tl_status s = TL_OK;
+
+    for (size_t h = 0; h < heads && !s; h++) {
+        char place[TL_PLACE_SIZE];
+        tl_parse_place(place, "attention.heads[%zu]", h);
+        s = read_head(p, json_array_get(array, h), place, d, &head[h]);
+    }
+    return s;
+}
+
+tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_layer **out)
+{
+    static const char *const names[] = {"kind", "mask", "heads", "output", "bias"};
+    const json_t *array, *output;
+    size_t heads, values = 0, rows = 0;
+    double *O = NULL;
+    tl_head *head;
+    tl_kind kind;
+    tl_mask mask;
+    tl_status s = tl_parse_object(p, value, "attention", names, COUNT(names));
+
+    if (!s) s = read_kind_and_mask(p, value, &kind, &mask);
+    if (s) return s;
+    array = json_object_get(value, "heads");
+    heads = json_array_size(array);
+    if (heads == 0)
+        return tl_parse_fail(p, "attention.heads",
+                             "expected an array of at least one head, found %s",
+                             json_is_array(array) ? "an empty one" : tl_parse_type(array));
+    head = calloc(heads, sizeof *head);
+    if (!head) return tl_fail(p->err, TL_ERR_MEMORY, "%s: out of memory", p->document);
+    s = read_heads(p, array, d, heads, head);
+    for (size_t h = 0; h < heads; h++) values += head[h].v;
+    output = json_object_get(value, "output");
+    if (!s && output) s = tl_parse_matrix(p, output, "attention.output", &rows, &values, &O);
+    if (!s) {
+        s = tl_layer_alloc(out, kind, mask, d, heads, head, O, rows, p->err);
+        if (s) tl_error_prefix(p->err, "%s: attention", p->document);
+    }
+    clear_heads(head, heads);
+    free(O);
+    return s;
+}

@@ -1,0 +1,53 @@
+/* JSON values with a place to blame. Internal to the problem reader and writer. */
+#ifndef TIGHTLIP_ATTENTION_PROBLEM_PARSE_H
+#define TIGHTLIP_ATTENTION_PROBLEM_PARSE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tightlip/attention.h"
+
+#define TL_PROBLEM_SCHEMA "tightlip/problem/1"
+
+/* Every message reads "<document>: <place>: expected <x>, found <y>". */
+typedef struct {
+    const char *document;
+    tl_error *err;
+} tl_parse;
+
+enum { TL_PLACE_SIZE = 256 };
+
+/* A place by format, cut when too long. */
+void tl_parse_place(char place[TL_PLACE_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Fails with TL_ERR_PARSE at place. */
+tl_status tl_parse_fail(const tl_parse *p, const char *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What `value` is, for messages: "a string", "an array", "nothing" for NULL. */
+const char *tl_parse_type(const json_t *value);
+
+/* value must be an object whose keys are all among names; anything else is refused with the nearest
+ * known key. */
+TL_MUST_USE tl_status tl_parse_object(const tl_parse *p, const json_t *value, const char *place,
+                                      const char *const *names, size_t count);
+/* An integer or real number. */
+TL_MUST_USE tl_status tl_parse_number(const tl_parse *p, const json_t *value, const char *place,
+                                      double *out);
+/* The text borrows from value. */
+TL_MUST_USE tl_status tl_parse_string(const tl_parse *p, const json_t *value, const char *place,
+                                      const char **out);
+/* An array of *count numbers, or of any positive number of them, stored in *count, when it is 0.
+ * *out is owned by the caller. */
+TL_MUST_USE tl_status tl_parse_vector(const tl_parse *p, const json_t *value, const char *place,
+                                      size_t *count, double **out);
+/* An array of *rows arrays of *cols numbers; 0 as for vectors. */
+TL_MUST_USE tl_status tl_parse_matrix(const tl_parse *p, const json_t *value, const char *place,
+                                      size_t *rows, size_t *cols, double **out);
+/* The member "attention" as a layer over tokens of width d. */
+TL_MUST_USE tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d,
+                                     tl_layer **out);
+
+#endif
