@@ -1,0 +1,183 @@
+#include "linalg/gkl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/bidiagonal.h"
+#include "linalg/vector.h"
+
+/* Share of the generic direction in every start. A singular pair that is not the top one passes the
+ * residual test while the start's component eps along the top vector satisfies eps gap <=
+ * tolerance, so gaps above tolerance sqrt(n) / MIX are told apart whatever the start; the price,
+ * about three digits of a warm start, is a step or two. */
+static const double MIX = 1e-3;
+
+/* Rounding alone leaves residuals of this relative size. */
+static const double TOLERANCE_MIN = 64 * DBL_EPSILON;
+
+/* A basis smaller than this cannot keep pairs over a restart and still make progress. */
+enum { BASIS_DEFAULT = 64, BASIS_MIN = 6, FIRST_TEST = 4 };
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+tl_status tl_gkl_alloc(tl_gkl **out, size_t rows, size_t cols, size_t basis)
+{
+    *out = NULL;
+    size_t near = smaller(rows, cols), far = larger(rows, cols);
+    if (near == 0) return TL_ERR_SHAPE;
+    basis = smaller(larger(basis ? basis : BASIS_DEFAULT, BASIS_MIN), near);
+    if (far > SIZE_MAX / sizeof(double) / 4 / (basis + 16)) return TL_ERR_MEMORY;
+    size_t vectors = (basis + 1) * near + basis * far, list = basis + 1;
+    tl_gkl *w = calloc(1, sizeof *w);
+    double *at = malloc((vectors + 11 * list + near + far) * sizeof *at);
+    if (!w || !at) {
+        free(w);
+        free(at);
+        return TL_ERR_MEMORY;
+    }
+    w->block = at;
+    w->near_max = near;
+    w->far_max = far;
+    w->basis_max = basis;
+    w->V = at;
+    w->U = w->V + (basis + 1) * near;
+    w->alpha = w->U + basis * far;
+    w->beta = w->alpha + list;
+    w->rho = w->beta + list;
+    w->p = w->rho + list;
+    w->q = w->p + list;
+    w->coef = w->q + list;
+    w->small = w->coef + list;
+    w->generic = w->small + 5 * list;
+    w->scratch = w->generic + near;
+    for (size_t i = 0; i < near; i++) w->generic[i] = tl_gkl_generic(i, 0);
+    *out = w;
+    return TL_OK;
+}
+
+void tl_gkl_free(tl_gkl *w)
+{
+    if (!w) return;
+    free(w->block);
+    free(w);
+}
+
+/* V_1 = the start, mixed. On the transposed operator the start is carried over by one product. */
+static tl_status begin(tl_gkl *w, const double *v)
+{
+    double *x = w->V;
+    size_t n = w->near;
+    double length = tl_nrm2(w->op->cols, v);
+    bool usable = isfinite(length) && length > 0 && isfinite(1 / length);
+    if (usable && w->swapped) {
+        w->op->apply(w->op->self, v, x);
+        double image = tl_nrm2(n, x);
+        if (!isfinite(image)) return TL_ERR_NUMERIC;
+        usable = image > 0 && isfinite(1 / image);
+        length = image;
+    } else if (usable) {
+        memcpy(x, v, n * sizeof *x);
+    }
+    double own = usable ? 1 / length : 0, generic = 1 / tl_nrm2(n, w->generic);
+    if (usable) generic *= MIX;
+    for (size_t i = 0; i < n; i++) x[i] = (usable ? own * x[i] : 0) + generic * w->generic[i];
+    vec_scale(n, 1 / tl_nrm2(n, x), x);
+    return TL_OK;
+}
+
+/* u = J v / sigma and the true residual. */
+static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gkl_result *result)
+{
+    const tl_operator *op = w->op;
+    const double *basis = w->swapped ? w->U : w->V, *coef = w->swapped ? w->p : w->q;
+    if (w->k ==
+        0) { /* no step was allowed: the start itself, or its image on the transposed side */
+        if (w->swapped)
+            op->apply_t(op->self, w->V, v);
+        else
+            memcpy(v, w->V, op->cols * sizeof *v);
+    } else {
+        memset(v, 0, op->cols * sizeof *v);
+        for (size_t i = 0; i < w->k; i++) vec_axpy(op->cols, coef[i], basis + i * op->cols, v);
+    }
+    double length = tl_nrm2(op->cols, v);
+    if (!isfinite(length)) return TL_ERR_NUMERIC;
+    if (length > 0) vec_scale(op->cols, 1 / length, v);
+    op->apply(op->self, v, u);
+    double sigma = tl_nrm2(op->rows, u);
+    if (!isfinite(sigma)) return TL_ERR_NUMERIC;
+    if (sigma > 0 && isfinite(1 / sigma)) {
+        vec_scale(op->rows, 1 / sigma, u);
+    } else {
+        memset(u, 0, op->rows * sizeof *u);
+        u[0] = 1;
+    }
+    op->apply_t(op->self, u, w->scratch);
+    vec_axpy(op->cols, -sigma, v, w->scratch);
+    result->sigma = sigma;
+    result->residual = tl_nrm2(op->cols, w->scratch);
+    result->steps = w->steps;
+    result->converged = result->residual <= tolerance * sigma;
+    return isfinite(result->residual) ? TL_OK : TL_ERR_NUMERIC;
+}
+
+/* Steps until the top pair of B passes the residual test, or until nothing is left to do. */
+static tl_status iterate(tl_gkl *w, size_t max_steps, double tolerance, double *second)
+{
+    size_t next = FIRST_TEST;
+    tl_status status = TL_OK;
+    while (status == TL_OK && w->steps < max_steps) {
+        status = tl_gkl_step(w);
+        bool whole = w->k == w->near, full = w->k == w->basis;
+        bool last = whole || w->steps == max_steps;
+        if (status != TL_OK || !(last || full || (w->kept == 0 && w->k >= next))) continue;
+        size_t k = w->k;
+        double sigma = 0, beta = w->beta[k - 1];
+        if (w->kept == 0) {
+            tl_bidiagonal_top(k, w->alpha, w->beta, &sigma, w->p, w->q, w->small);
+            /* Half: the residual is measured again at the end. */
+            if (last || beta * fabs(w->p[k - 1]) <= 0.5 * tolerance * sigma) {
+                *second = tl_bidiagonal_second(k, w->alpha, w->beta, sigma, w->small);
+                return TL_OK;
+            }
+            next = k + larger(2, k / 3);
+        }
+        if (w->kept == 0 && !full) continue;
+        status = tl_gkl_collapse(w, false, &sigma, second);
+        if (last || beta * fabs(w->p[k - 1]) <= 0.5 * tolerance * sigma) return status;
+        if (status == TL_OK) status = tl_gkl_collapse(w, true, &sigma, second);
+    }
+    return status;
+}
+
+tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *settings, double *u,
+                     double *v, tl_gkl_result *result)
+{
+    memset(result, 0, sizeof *result);
+    w->op = op;
+    w->swapped = op->cols > op->rows;
+    w->near = smaller(op->rows, op->cols);
+    w->far = larger(op->rows, op->cols);
+    if (w->near == 0 || w->near > w->near_max || w->far > w->far_max) return TL_ERR_SHAPE;
+    size_t basis = settings->basis ? larger(settings->basis, BASIS_MIN) : w->basis_max;
+    w->basis = smaller(smaller(basis, w->basis_max), w->near);
+    w->k = w->kept = w->steps = 0;
+    w->scale = 0;
+    double tolerance = fmax(settings->tolerance, TOLERANCE_MIN);
+    tl_status status = begin(w, v);
+    if (status == TL_OK) status = iterate(w, settings->max_steps, tolerance, &result->second);
+    if (status == TL_OK) status = finish(w, tolerance, u, v, result);
+    w->op = NULL;
+    if (status == TL_OK) result->second = fmin(result->second, result->sigma);
+    return status;
+}

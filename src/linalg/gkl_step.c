@@ -1,0 +1,107 @@
+#include "linalg/gkl.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vector.h"
+
+double tl_gkl_generic(size_t i, uint64_t salt)
+{
+    /* splitmix64; the low bit is set, so the result is an odd multiple of 2^-63. */
+    uint64_t z = (uint64_t)i + salt * 0xd1342543de82ef95ULL + 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    z = (z ^ (z >> 31)) | 1;
+    return (double)(int64_t)z * 0x1p-63;
+}
+
+static void multiply(const tl_gkl *w, bool transposed, const double *x, double *y)
+{
+    if (transposed != w->swapped)
+        w->op->apply_t(w->op->self, x, y);
+    else
+        w->op->apply(w->op->self, x, y);
+}
+
+/* x -= Q'(Q x), Q k x n with orthonormal rows; returns |Q x|^2. */
+static double project(size_t n, size_t k, const double *Q, double *x, double *coef)
+{
+    double removed = 0;
+    for (size_t i = 0; i < k; i++) {
+        coef[i] = vec_dot(n, Q + i * n, x);
+        removed += coef[i] * coef[i];
+    }
+    size_t i = 0;
+    for (; i + 2 <= k; i += 2) vec_axpy2(n, coef[i], Q + i * n, coef[i + 1], Q + (i + 1) * n, x);
+    if (i < k) vec_axpy(n, -coef[i], Q + i * n, x);
+    return removed;
+}
+
+/* A unit vector orthogonal to the rows of Q, k < n; depends on (k, n) alone apart from Q. */
+static void fresh(size_t n, size_t k, const double *Q, double *x, double *coef)
+{
+    for (uint64_t salt = k + 1;; salt++) {
+        for (size_t i = 0; i < n; i++) x[i] = tl_gkl_generic(i, salt);
+        vec_scale(n, 1 / tl_nrm2(n, x), x);
+        project(n, k, Q, x, coef);
+        project(n, k, Q, x, coef);
+        double norm = tl_nrm2(n, x);
+        /* Expected sqrt((n - k) / n); far below that only by cancellation. */
+        if (norm > 1 / (16 * sqrt((double)n)) || salt > 64 + k) {
+            project(n, k, Q, x, coef);
+            norm = tl_nrm2(n, x);
+            if (norm > 0) vec_scale(n, 1 / norm, x);
+            return;
+        }
+    }
+}
+
+/* Makes x a unit vector orthogonal to the k rows of Q and returns the length that was left, 0 when
+ * that was rounding alone and the direction was replaced; not finite when x is not. */
+static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, double *x)
+{
+    double left = 0, largest = w->scale;
+    /* Twice is enough, and once where little was cancelled (Daniel et al. 1976). */
+    for (int pass = 0; pass < 3; pass++) {
+        double removed = project(n, k, Q, x, w->coef);
+        left = tl_nrm2(n, x);
+        largest = fmax(largest, left);
+        if (!(removed > left * left)) break;
+        largest = fmax(largest, sqrt(removed));
+    }
+    if (!isfinite(left)) return left;
+    if (left > 4 * DBL_EPSILON * largest && isfinite(1 / left)) {
+        vec_scale(n, 1 / left, x);
+        return left;
+    }
+    if (k < n)
+        fresh(n, k, Q, x, w->coef);
+    else
+        memset(x, 0, n * sizeof *x);
+    return 0;
+}
+
+tl_status tl_gkl_step(tl_gkl *w)
+{
+    size_t k = w->k;
+    double *v = w->V + k * w->near, *u = w->U + k * w->far, *next = v + w->near;
+    multiply(w, false, v, u);
+    if (k > w->kept)
+        vec_axpy(w->far, -w->beta[k - 1], u - w->far, u);
+    else
+        for (size_t i = 0; i < k; i++) vec_axpy(w->far, -w->rho[i], w->U + i * w->far, u);
+    double alpha = orthonormalise(w, w->far, k, w->U, u);
+    if (!isfinite(alpha)) return TL_ERR_NUMERIC;
+    w->scale = fmax(w->scale, alpha);
+    multiply(w, true, u, next);
+    vec_axpy(w->near, -alpha, v, next);
+    double beta = orthonormalise(w, w->near, k + 1, w->V, next);
+    if (!isfinite(beta)) return TL_ERR_NUMERIC;
+    w->scale = fmax(w->scale, beta);
+    w->alpha[k] = alpha;
+    w->beta[k] = beta;
+    w->k++;
+    w->steps++;
+    return TL_OK;
+}
