@@ -5,7 +5,7 @@
 
 /* Below about this many multiplications the plain loops are faster than a BLAS call
  * (tests/bench shows the crossing). */
-enum { SMALL_PRODUCT = 4096 };
+enum { SMALL_PRODUCT = 1024 };
 
 static double element(char t, const double *a, size_t lda, size_t row, size_t col)
 {

@@ -1,0 +1,322 @@
+# tightlip. `make help` lists the targets; V=1 shows every command.
+VERSION := 0.1.0
+SOVERSION := 0
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CFLAGS ?= -O3 -g
+CXXFLAGS ?= $(CFLAGS)
+LDFLAGS ?=
+# BLAS and LAPACK: openblas, blis, or generic (the system's libblas and liblapack alternatives).
+BLAS ?= openblas
+PKG_CONFIG ?= pkg-config
+CLANG ?= clang
+CLANG_FORMAT ?= clang-format
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+# ---- what is built -------------------------------------------------------------------------------
+MODULES := base linalg attention bounds search attack certify model experiment
+LIB_C := $(sort $(wildcard $(MODULES:%=src/%/*.c)))
+LIB_CXX := $(sort $(wildcard $(MODULES:%=src/%/*.cpp)))
+CLI_C := $(sort $(wildcard src/cli/*.c))
+SUPPORT_C := $(sort $(wildcard tests/support/*.c))
+TEST_C := $(sort $(wildcard tests/test_*.c))
+BENCH_C := $(sort $(wildcard tests/bench/*.c))
+RACE_C := $(sort $(wildcard tests/race/*.c))
+HEADERS := $(sort $(wildcard include/tightlip/*.h))
+EXPERIMENTS := $(sort $(wildcard experiments/*.cfg))
+FORMATTED := $(sort $(wildcard src/*/*.[ch] src/*/*.cpp include/tightlip/*.h \
+    tests/*.[ch] tests/*/*.[ch]))
+
+object = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+LIB_O := $(call object,$(LIB_C) $(LIB_CXX))
+CLI_O := $(call object,$(CLI_C))
+SUPPORT_O := $(call object,$(SUPPORT_C))
+TESTS := $(TEST_C:tests/%.c=$(BUILD)/tests/%)
+BENCHES := $(BENCH_C:tests/bench/%.c=$(BUILD)/bench/%)
+RACES := $(RACE_C:tests/race/%.c=$(BUILD)/race/%)
+
+PROGRAM := $(BUILD)/tightlip
+STATIC := $(BUILD)/libtightlip.a
+SHARED := $(BUILD)/libtightlip.so
+STAMP := $(BUILD)/tightlip_version.h
+
+# ---- compilers -----------------------------------------------------------------------------------
+CC_IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
+# clang applies -Wdouble-promotion to the float constants inside INFINITY and NAN; gcc does the check.
+WARN_C := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion \
+    $(if $(CC_IS_CLANG),-Wno-double-promotion)
+COMMON := -fopenmp -ffp-contract=off -fPIC
+INCLUDES := -Isrc -Iinclude -I$(BUILD)
+TL_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L $(WARN_C) $(COMMON)
+# No exceptions, so that a plain C link needs no C++ runtime.
+TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMON)
+
+# ---- libraries -----------------------------------------------------------------------------------
+pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')
+PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig)
+# GSL's own CBLAS stays out: the provider below has the same names.
+PKG_LIBS := $(filter-out -lgslcblas -lm,$(call pkg,--libs,gsl jansson libconfig,-lgsl -ljansson -lconfig))
+CRITERION_CFLAGS := $(call pkg,--cflags,criterion)
+CRITERION_LIBS := $(call pkg,--libs,criterion,-lcriterion)
+BLAS_LIBS_openblas := -llapacke -lopenblas
+BLAS_LIBS_blis := -llapacke -llapack -lblis
+BLAS_LIBS_generic := -llapacke -llapack -lblas
+BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) -lm
+
+BLAS_PACKAGES_openblas := libopenblas-dev
+BLAS_PACKAGES_blis := libblis-dev liblapack-dev
+BLAS_PACKAGES_generic := libblas-dev liblapack-dev
+PACKAGES := build-essential g++ pkg-config git \
+    libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
+    libcriterion-dev gnuplot-nox fonts-dejavu-core \
+    clang clang-format cppcheck libomp-dev libclang-rt-dev python3
+
+# ---- general -------------------------------------------------------------------------------------
+.PHONY: all
+all: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) $(STATIC) $(SHARED) ## program and libraries (default)
+
+.PHONY: help
+help: ## this list
+	@echo 'tightlip $(VERSION): make TARGET [V=1] [BUILD=dir] [BLAS=openblas|blis|generic]'
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: deps
+deps: ## install the Debian packages that are missing (asks sudo when not root)
+	@missing=; for p in $(PACKAGES); do \
+	    dpkg-query -W -f='$${Status}\n' $$p 2>/dev/null | grep -q 'ok installed' || \
+	        missing="$$missing $$p"; \
+	done; \
+	if [ -z "$$missing" ]; then echo 'every package is installed'; exit 0; fi; \
+	echo "installing:$$missing"; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	$$sudo apt-get update -qq && \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
+
+.PHONY: info
+info: ## what would be built, with what
+	@echo 'version   $(VERSION) ($(shell git describe --always --dirty --tags 2>/dev/null || echo unknown))'
+	@echo 'compiler  $(shell $(CC) --version 2>/dev/null | head -n 1)'
+	@echo 'flags     $(TL_CFLAGS) $(CFLAGS)'
+	@echo 'libraries $(LIBS)'
+	@echo 'build     $(BUILD)   prefix $(PREFIX)'
+	@echo 'sources   $(words $(LIB_C) $(LIB_CXX)) library, $(words $(CLI_C)) program, $(words $(TEST_C)) test files'
+
+print-%:
+	@echo '$* = $($*)'
+
+.PHONY: FORCE
+FORCE:
+
+# ---- compiling -----------------------------------------------------------------------------------
+# Everything that decides what comes out of a compiler: objects depend on it.
+FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
+
+# update FILE: replaces it by standard input when that differs.
+update = { mkdir -p $(BUILD) && cat > $(1).new; } && \
+    { cmp -s $(1).new $(1) && rm $(1).new || mv $(1).new $(1); }
+
+$(BUILD)/flags.txt: FORCE
+	@printf '%s\n' '$(FLAGS_TEXT)' | $(call update,$@)
+
+$(STAMP): FORCE
+	@{ printf '#define TL_BUILD_VERSION "%s"\n' '$(VERSION)'; \
+	   printf '#define TL_BUILD_GIT "%s"\n' \
+	       "$$(git describe --always --dirty --tags 2>/dev/null || echo unknown)"; \
+	   printf '#define TL_BUILD_COMPILER "%s"\n' "$$($(CC) --version | head -n 1)"; \
+	   printf '#define TL_BUILD_FLAGS "%s"\n' '$(TL_CFLAGS) $(CFLAGS)'; } | $(call update,$@)
+
+# One clear message instead of a page of compiler errors.
+$(BUILD)/probed: Makefile
+	@mkdir -p $(BUILD); missing=; \
+	for h in gsl/gsl_rng.h jansson.h libconfig.h cblas.h lapacke.h; do \
+	    printf '#include <%s>\n' $$h | $(CC) $(PKG_CFLAGS) -x c -fsyntax-only - 2>/dev/null || \
+	        missing="$$missing $$h"; \
+	done; \
+	printf '#include <pcg_random.hpp>\n' | $(CXX) -x c++ -fsyntax-only - 2>/dev/null || \
+	    missing="$$missing pcg_random.hpp"; \
+	printf 'int main(void) { return 0; }\n' | \
+	    $(CC) -x c - -o $(BUILD)/probe $(LIBS) 2>/dev/null || missing="$$missing libraries($(LIBS))"; \
+	rm -f $(BUILD)/probe; \
+	if [ -n "$$missing" ]; then \
+	    echo "cannot find:$$missing; run 'make deps' (Debian) or install them by hand" >&2; exit 1; \
+	fi; touch $@
+
+$(BUILD)/probed-tests: $(BUILD)/probed
+	@printf '#include <criterion/criterion.h>\n' | \
+	    $(CC) $(CRITERION_CFLAGS) -x c -fsyntax-only - 2>/dev/null || \
+	    { echo "cannot find: criterion; run 'make deps'" >&2; exit 1; }
+	@touch $@
+
+$(BUILD)/obj/src/%.o: src/%.c $(BUILD)/flags.txt | $(BUILD)/probed
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $(CFLAGS) $(INCLUDES) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/src/%.o: src/%.cpp $(BUILD)/flags.txt | $(BUILD)/probed
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/tests/%.o: tests/%.c $(BUILD)/flags.txt | $(BUILD)/probed
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $(CFLAGS) $(INCLUDES) -Itests $(PKG_CFLAGS) $(CRITERION_CFLAGS) \
+	    -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/src/base/version.o: $(STAMP)
+
+$(STATIC): $(LIB_O)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(SHARED): $(LIB_O)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -shared -Wl,-soname,libtightlip.so.$(SOVERSION) \
+	    -Wl,-Bsymbolic-functions -o $@ $^ $(LIBS)
+
+$(PROGRAM): $(CLI_O) $(STATIC)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SUPPORT_O) $(STATIC) | $(BUILD)/probed-tests
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS) $(CRITERION_LIBS)
+
+$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(SUPPORT_O) $(STATIC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
+
+$(BUILD)/race/%: $(BUILD)/obj/tests/race/%.o $(SUPPORT_O) $(STATIC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
+
+.SECONDARY:
+-include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*.d)
+
+# ---- checking ------------------------------------------------------------------------------------
+.PHONY: tests
+tests: $(TESTS)
+
+.PHONY: test
+test: $(TESTS) $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## build and run the unit tests
+	@tests/support/run.sh $(TESTS)
+
+.PHONY: cli
+cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as a table of calls
+	@if [ -x tests/cli/run.sh ]; then tests/cli/run.sh $(PROGRAM); \
+	 else echo 'no tests/cli/run.sh'; fi
+
+.PHONY: check
+check: ## lint, command line and unit tests; goes on after a failure and counts them
+	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
+
+.PHONY: lint
+lint: $(STATIC) $(STAMP) ## formatting, includes, sizes, symbols, clang and cppcheck
+	@tests/lint/run.sh format $(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+	@tests/lint/run.sh includes python3 tests/lint/includes.py
+	@tests/lint/run.sh shape python3 tests/lint/shape.py
+	@tests/lint/run.sh symbols tests/lint/symbols.sh $(STATIC)
+	@tests/lint/run.sh clang $(CLANG) -fsyntax-only $(filter-out -Wno-double-promotion,$(TL_CFLAGS)) \
+	    -Wno-double-promotion $(INCLUDES) $(PKG_CFLAGS) $(LIB_C) $(CLI_C)
+	@tests/lint/run.sh cppcheck cppcheck --quiet --error-exitcode=1 --std=c11 --language=c \
+	    --enable=warning,portability --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
+	    $(INCLUDES) $(LIB_C) $(CLI_C)
+
+.PHONY: sanitize
+sanitize: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) BUILD=$(BUILD)/sanitize LDFLAGS= \
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' tests \
+	    $(if $(filter src/cli/main.c,$(CLI_C)),$(BUILD)/sanitize/tightlip)
+	@tests/support/sanitized.sh $(BUILD)/sanitize $(TEST_C:tests/%.c=$(BUILD)/sanitize/tests/%)
+
+.PHONY: race
+race: ## the parallel parts under ThreadSanitizer (clang, libomp)
+	@$(MAKE) BUILD=$(BUILD)/tsan CC=$(CLANG) CXX=$(CLANG)++ LDFLAGS= \
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=thread' race-run
+
+.PHONY: race-run
+race-run: $(RACES)
+	@for t in $(RACES); do echo "$$t"; \
+	    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 exitcode=66" \
+	    OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1 $$t || exit 1; done
+	@echo '$(words $(RACES)) drivers without a race'
+
+.PHONY: soak
+soak: $(TESTS) ## the property tests with many more draws
+	@TIGHTLIP_SOAK=1 tests/support/run.sh $(TESTS)
+
+.PHONY: format
+format: ## clang-format on every source file
+	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
+
+# ---- running -------------------------------------------------------------------------------------
+.PHONY: demo
+demo: all ## a sweep in under a minute, and where its plot lies
+	$(Q)$(PROGRAM) run experiments/quick.cfg -o $(BUILD)/demo
+	@echo 'plot: $(BUILD)/demo/plot.svg and $(BUILD)/demo/plot.png'
+
+.PHONY: bench
+bench: all $(BENCHES) ## timings, each beside a check of the answer
+	@for b in $(BENCHES) $(wildcard tests/bench/*.sh); do echo "== $$b"; \
+	    OPENBLAS_NUM_THREADS=1 $$b || exit 1; done
+
+.PHONY: results
+results: all ## run every experiment into results/
+	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
+	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
+
+.PHONY: plots
+plots: all ## draw the plots of results/ again from their data
+	$(Q)for dir in $(sort $(dir $(wildcard results/*/data.csv))); do \
+	    $(PROGRAM) plot $$dir || exit 1; done
+
+# ---- installing ----------------------------------------------------------------------------------
+PC := $(BUILD)/tightlip.pc
+MAN := $(wildcard src/cli/tightlip.1)
+
+.PHONY: $(PC)
+$(PC):
+	@mkdir -p $(BUILD)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	    'Name: tightlip' 'Description: Sharpness of Lipschitz bounds of self-attention' \
+	    'Version: $(VERSION)' 'Requires: gsl jansson' 'Cflags: -I$${includedir}' \
+	    'Libs: -L$${libdir} -ltightlip' 'Libs.private: -fopenmp $(LIBS)' > $@
+
+.PHONY: install
+install: all $(PC) ## program, libraries, headers, pkg-config file; PREFIX and DESTDIR
+	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+	    $(DESTDIR)$(PREFIX)/include/tightlip
+	$(Q)install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
+	$(Q)install -m 644 $(STATIC) $(DESTDIR)$(PREFIX)/lib/
+	$(Q)install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(VERSION)
+	$(Q)ln -sf libtightlip.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(SOVERSION)
+	$(Q)ln -sf libtightlip.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libtightlip.so
+	$(Q)install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/tightlip/
+	$(Q)install -m 644 $(PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	$(Q)$(if $(MAN),install -D -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1,:)
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/tightlip $(DESTDIR)$(PREFIX)/lib/libtightlip.a \
+	    $(DESTDIR)$(PREFIX)/lib/libtightlip.so $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(SOVERSION) \
+	    $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(VERSION) \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/tightlip.pc \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/tightlip
+
+.PHONY: clean
+clean: ## remove the build directory
+	$(Q)rm -rf $(BUILD)

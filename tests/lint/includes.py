@@ -1,0 +1,86 @@
+"""Checks the include graph: modules point one way, bounds and search never see each other, and each
+.c file includes its own header, then the system, then other libraries, then tightlip's."""
+import pathlib
+import re
+import sys
+
+LEVEL = {"base": 0, "linalg": 1, "attention": 2, "bounds": 3, "search": 3, "attack": 3, "certify": 3,
+         "model": 3, "experiment": 4, "cli": 5}
+# The module behind each public header.
+HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "version": "base",
+          "linalg": "linalg", "attention": "attention", "domain": "attention",
+          "jacobian": "attention", "norm": "attention", "problem": "attention", "bounds": "bounds",
+          "search": "search", "attack": "attack", "certify": "certify", "model": "model",
+          "experiment": "experiment"}
+THIRD_PARTY = ("gsl/", "jansson", "libconfig", "cblas", "lapack", "lapacke", "omp", "pcg_", "arb",
+               "flint", "muParser", "mpi", "glpk", "zlib", "matio", "criterion/")
+# Layers of one level that build on another of it.
+ALLOWED = {("attack", "search"), ("certify", "bounds"), ("model", "base")}
+INCLUDE = re.compile(r'^#include ([<"])([^>"]+)[>"]')
+
+
+def module_of(name):
+    if name.startswith("tightlip/"):
+        return HEADER.get(name[len("tightlip/"):].removesuffix(".h"), "?")
+    return name.split("/")[0] if "/" in name else None
+
+
+def check_graph(path, module, includes, problems):
+    for line, kind, name in includes:
+        if kind == "<":
+            continue
+        target = module_of(name)
+        if target == "?":
+            problems.append(f"{path}:{line}: {name}: unknown public header; add it to includes.py")
+        if target in (None, "?", module) or target not in LEVEL:
+            continue
+        up = LEVEL[target] > LEVEL[module]
+        across = LEVEL[target] == LEVEL[module] and (module, target) not in ALLOWED
+        if up or across:
+            problems.append(f"{path}:{line}: {module} must not include {name} ({target})")
+        if not name.startswith("tightlip/") and target != module:
+            problems.append(f"{path}:{line}: {name} is internal to {target}")
+
+
+def group(index, path, kind, name):
+    if kind == '"':
+        own = index == 0 or name.split("/")[0] == path.parent.name
+        return 3 if name.startswith("tightlip/") or not own else 0
+    return 2 if name.startswith(THIRD_PARTY) else 1
+
+
+def check_order(path, includes, problems):
+    # The own headers may come first or with tightlip's at the end; in between: system, others.
+    groups = [group(i, path, kind, name) for i, (_, kind, name) in enumerate(includes)]
+    seen = 0
+    for (line, kind, name), g in zip(includes, groups):
+        if kind == '"' and seen == 0 and g in (0, 3):
+            continue
+        g = 3 if g == 0 else g
+        if g < seen:
+            problems.append(f"{path}:{line}: {name} comes too late: own header, <system>, "
+                            "<other libraries>, \"tightlip/..\"")
+        seen = max(seen, g)
+
+
+def main():
+    problems = []
+    for path in sorted(pathlib.Path(".").glob("src/*/*.[ch]")) + sorted(
+            pathlib.Path(".").glob("include/tightlip/*.h")):
+        includes = []
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            match = INCLUDE.match(text)
+            if match:
+                includes.append((number, match[1], match[2]))
+        module = path.parent.name if path.parts[0] == "src" else HEADER.get(path.stem)
+        if module is None or module not in LEVEL:
+            problems.append(f"{path}: unknown module; add it to tests/lint/includes.py")
+            continue
+        check_graph(path, module, includes, problems)
+        if path.suffix == ".c":
+            check_order(path, includes, problems)
+    print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+sys.exit(main())

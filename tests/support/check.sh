@@ -1,0 +1,25 @@
+#!/bin/sh
+# check.sh MAKE BUILD: lint, the command line and the unit tests, all of them whatever fails, then
+# one line "N passed, N failed" in which lint and the command line count as one each.
+make=$1 build=$2
+mkdir -p "$build" || exit 1
+counts=$build/check-counts
+passed=0 failed=0 bad=
+step() {
+    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)) bad="$bad $step_name"; fi
+}
+step_name=lint; step $make lint
+step_name=cli; step $make cli
+rm -f "$counts"
+TIGHTLIP_COUNTS=$counts $make test
+rc=$?
+if [ -s "$counts" ]; then
+    read -r good wrong < "$counts"
+    passed=$((passed + good)) failed=$((failed + wrong))
+    [ $rc -eq 0 ] || [ "$wrong" -gt 0 ] || failed=$((failed + 1))
+else
+    failed=$((failed + 1)) bad="$bad tests"
+fi
+[ -z "$bad" ] || echo "failed:$bad"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
