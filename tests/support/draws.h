@@ -1,0 +1,18 @@
+/* Random draws for property tests, biased to corners. */
+#ifndef SUPPORT_DRAWS_H
+#define SUPPORT_DRAWS_H
+
+#include <stdint.h>
+
+#include <gsl/gsl_rng.h>
+
+/* The stream of one property; the same in every run. */
+gsl_rng *draw_stream(uint64_t property);
+/* How many times more draws to make: 1, or 50 with TIGHTLIP_SOAK set. */
+int draw_effort(void);
+/* 0 .. most - 1 */
+size_t draw_below(gsl_rng *rng, size_t most);
+/* A matrix entry: mostly of order one, now and then 0, 1, -1, tiny or large. */
+double draw_entry(gsl_rng *rng);
+
+#endif
