@@ -202,6 +202,22 @@ Test(gkl, start_orthogonal_to_the_top_vector)
         }
 }
 
+/* The start spans every vector but the top one, so the iteration converges below the top long
+ * before its subspace is exhausted. */
+Test(gkl, start_in_a_rich_subspace_without_the_top_vector)
+{
+    enum { N = 50 };
+    for (int wide = 0; wide < 2; wide++) {
+        double *a = calloc((N + 1) * N, sizeof *a), start[N + 1] = {0};
+        size_t cols = wide ? N + 1 : N, rows = wide ? N : N + 1;
+        for (size_t i = 0; i < N; i++) a[i * cols + i] = pow(0.5, (double)i);
+        for (size_t i = 1; i < N; i++) start[i] = 1;
+        outcome o = run(rows, cols, a, &strict, start);
+        assert_top(&o, rows, cols, rounding);
+        free(a);
+    }
+}
+
 Test(gkl, useless_starts_are_replaced)
 {
     double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10};

@@ -47,7 +47,8 @@ static double gemm_error(gsl_rng *rng, size_t most)
             double error = fabs(c[i * ldc + j] - sum) / unit;
             /* The padding behind each row stays as it was. */
             if (j >= n) error = memcmp(&c[i * ldc + j], &old[i * ldc + j], sizeof *c) ? 1e9 : 0;
-            worst = error <= worst ? worst : error; /* NaN becomes the worst */
+            if (isnan(error)) error = HUGE_VAL;
+            worst = fmax(worst, error);
         }
     free(a);
     free(b);
