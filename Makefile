@@ -223,15 +223,29 @@ cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as 
 check: ## lint, command line and unit tests; goes on after a failure and counts them
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
-.PHONY: lint
-lint: $(STATIC) $(STAMP) ## formatting, includes, sizes, symbols, clang and cppcheck
-	@tests/lint/run.sh format $(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
-	@tests/lint/run.sh includes python3 tests/lint/includes.py
-	@tests/lint/run.sh shape python3 tests/lint/shape.py
-	@tests/lint/run.sh symbols tests/lint/symbols.sh $(STATIC)
-	@tests/lint/run.sh clang $(CLANG) -fsyntax-only $(filter-out -Wno-double-promotion,$(TL_CFLAGS)) \
-	    -Wno-double-promotion $(INCLUDES) $(PKG_CFLAGS) $(LIB_C) $(CLI_C)
-	@tests/lint/run.sh cppcheck cppcheck --quiet --error-exitcode=1 --std=c11 --language=c \
+LINTS := lint-format lint-includes lint-shape lint-symbols lint-clang lint-cppcheck
+.PHONY: lint $(LINTS)
+lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
+
+LINT := @tests/lint/run.sh
+lint-format:
+	$(LINT) $@ $(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+lint-includes:
+	$(LINT) $@ python3 tests/lint/includes.py
+
+lint-shape:
+	$(LINT) $@ python3 tests/lint/shape.py
+
+lint-symbols: $(STATIC)
+	$(LINT) $@ tests/lint/symbols.sh $(STATIC)
+
+lint-clang: $(STAMP)
+	$(LINT) $@ $(CLANG) -fsyntax-only $(TL_CFLAGS) -Wno-double-promotion $(INCLUDES) $(PKG_CFLAGS) \
+	    $(LIB_C) $(CLI_C)
+
+lint-cppcheck: $(STAMP)
+	$(LINT) $@ cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -j2 \
 	    --enable=warning,portability --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
 	    $(INCLUDES) $(LIB_C) $(CLI_C)
 

@@ -5,82 +5,17 @@
 #include <string.h>
 
 #include "support/draws.h"
-#include "tightlip/linalg.h"
-
-typedef struct {
-    size_t rows, cols;
-    const double *a;
-} dense;
-
-static void dense_apply(const void *self, const double *x, double *y)
-{
-    const dense *m = self;
-    tl_gemm('N', 'N', m->rows, 1, m->cols, 1, m->a, m->cols, x, 1, 0, y, 1);
-}
-
-static void dense_apply_t(const void *self, const double *y, double *x)
-{
-    const dense *m = self;
-    tl_gemm('T', 'N', m->cols, 1, m->rows, 1, m->a, m->cols, y, 1, 0, x, 1);
-}
+#include "support/lanczos.h"
 
 static const tl_gkl_settings strict = {.max_steps = 2000, .tolerance = 1e-11, .basis = 0};
 
-typedef struct {
-    tl_status status;
-    tl_gkl_result result;
-    double sigma[64]; /* the dense singular values */
-    double image;     /* |J v| at the returned v */
-    double residual;  /* |J'u - sigma v| likewise */
-    double lengths;   /* how far u and v are from unit length */
-} outcome;
-
-/* Runs on a rows x cols matrix and measures everything again from what comes back. */
-static outcome run(size_t rows, size_t cols, const double *a, const tl_gkl_settings *settings,
-                   const double *start)
+static void assert_honest(const lanczos_outcome *o, size_t rows, size_t cols)
 {
-    outcome out = {.status = TL_OK};
-    size_t basis = settings->basis;
-    dense m = {rows, cols, a};
-    tl_operator op = {rows, cols, dense_apply, dense_apply_t, &m};
-    double *u = calloc(rows, sizeof *u), *v = calloc(cols, sizeof *v);
-    double *y = calloc(rows, sizeof *y), *x = calloc(cols, sizeof *x);
-    tl_gkl *w = NULL;
-    if (start) memcpy(v, start, cols * sizeof *v);
-    cr_assert_eq(tl_gkl_alloc(&w, rows, cols, basis), TL_OK);
-    out.status = tl_gkl_run(w, &op, settings, u, v, &out.result);
-    if (out.status == TL_OK && rows <= 64 && cols <= 64)
-        cr_assert_eq(tl_svd_dense(rows, cols, a, out.sigma, NULL, NULL), TL_OK);
-    if (out.status == TL_OK) {
-        dense_apply(&m, v, y);
-        dense_apply_t(&m, u, x);
-        tl_axpy(cols, -out.result.sigma, v, x);
-        out.image = tl_nrm2(rows, y);
-        out.residual = tl_nrm2(cols, x);
-        out.lengths = fmax(fabs(tl_nrm2(rows, u) - 1), fabs(tl_nrm2(cols, v) - 1));
-    }
-    tl_gkl_free(w);
-    free(u);
-    free(v);
-    free(x);
-    free(y);
-    return out;
+    const char *objection = lanczos_objection(o, rows, cols);
+    cr_assert_null(objection, "%zu x %zu: %s", rows, cols, objection);
 }
 
-/* What holds whatever the operator, converged or not. */
-static void assert_honest(const outcome *o, size_t rows, size_t cols)
-{
-    const double unit = 8 * (double)(rows + cols) * DBL_EPSILON * o->sigma[0];
-    cr_assert_eq(o->status, TL_OK);
-    cr_assert_float_eq(o->result.sigma, o->image, unit, "sigma = |J v|");
-    cr_assert_float_eq(o->result.residual, o->residual, unit, "residual as computed");
-    cr_assert_leq(o->lengths, 1e-14, "unit vectors");
-    cr_assert_leq(o->result.sigma, o->sigma[0] + unit, "a lower bound");
-    cr_assert_leq(o->result.second, o->result.sigma);
-    if (rows > 1 && cols > 1) cr_assert_leq(o->result.second, o->sigma[1] + unit);
-}
-
-static void assert_top(const outcome *o, size_t rows, size_t cols, double relative)
+static void assert_top(const lanczos_outcome *o, size_t rows, size_t cols, double relative)
 {
     assert_honest(o, rows, cols);
     cr_assert(o->result.converged, "%zu x %zu: residual %g after %zu steps", rows, cols,
@@ -100,7 +35,7 @@ Test(gkl, random_operators_of_every_shape)
         double *a = malloc(rows * cols * sizeof *a), start[64];
         for (size_t j = 0; j < rows * cols; j++) a[j] = draw_entry(rng);
         for (size_t j = 0; j < cols; j++) start[j] = draw_entry(rng);
-        outcome o = run(rows, cols, a, &strict, start);
+        lanczos_outcome o = lanczos_run(rows, cols, a, &strict, start);
         assert_top(&o, rows, cols, rounding);
         free(a);
     }
@@ -143,7 +78,7 @@ Test(gkl, close_and_tied_singular_values)
         double s[N];
         for (size_t i = 0; i < N; i++) s[i] = i < 3 ? spectra[c].first[i] : 0.5;
         double *a = with_spectrum(rng, N, s);
-        outcome o = run(N, N, a, &strict, NULL);
+        lanczos_outcome o = lanczos_run(N, N, a, &strict, NULL);
         cr_log_info("%s", spectra[c].name);
         assert_top(&o, N, N, spectra[c].relative + rounding);
         free(a);
@@ -154,7 +89,7 @@ Test(gkl, close_and_tied_singular_values)
 Test(gkl, eigenvalues_of_both_signs)
 {
     double a[] = {2, 0, 0, 0, -2, 0, 0, 0, 1}, start[] = {1, 1, 0};
-    outcome o = run(3, 3, a, &strict, start);
+    lanczos_outcome o = lanczos_run(3, 3, a, &strict, start);
     assert_top(&o, 3, 3, rounding);
 }
 
@@ -162,7 +97,7 @@ Test(gkl, identity_gives_the_second_value_too)
 {
     double a[36] = {0};
     for (size_t i = 0; i < 6; i++) a[i * 7] = 3;
-    outcome o = run(6, 6, a, &strict, NULL);
+    lanczos_outcome o = lanczos_run(6, 6, a, &strict, NULL);
     assert_top(&o, 6, 6, rounding);
     cr_assert_float_eq(o.result.second, 3, 3 * rounding);
 }
@@ -170,7 +105,7 @@ Test(gkl, identity_gives_the_second_value_too)
 Test(gkl, zero_operator)
 {
     double a[20] = {0};
-    outcome o = run(5, 4, a, &strict, NULL);
+    lanczos_outcome o = lanczos_run(5, 4, a, &strict, NULL);
     assert_honest(&o, 5, 4);
     cr_assert(o.result.sigma == 0 && o.result.residual == 0 && o.result.second == 0);
     cr_assert(o.result.converged);
@@ -179,8 +114,9 @@ Test(gkl, zero_operator)
 Test(gkl, one_by_one_one_row_one_column)
 {
     double a[] = {-3, 4, 0, 12}, start[] = {-5, 0, 0, 0};
-    outcome one = run(1, 1, a, &strict, start), row = run(1, 4, a, &strict, start);
-    outcome column = run(4, 1, a, &strict, start);
+    lanczos_outcome one = lanczos_run(1, 1, a, &strict, start),
+                    row = lanczos_run(1, 4, a, &strict, start);
+    lanczos_outcome column = lanczos_run(4, 1, a, &strict, start);
     cr_assert(one.status == TL_OK && one.result.sigma == 3 && one.result.residual == 0);
     assert_top(&row, 1, 4, rounding);
     cr_assert_float_eq(row.result.sigma, 13, 13 * rounding);
@@ -196,7 +132,7 @@ Test(gkl, start_orthogonal_to_the_top_vector)
             double *a = calloc(n * n, sizeof *a), start[40] = {0};
             for (size_t i = 0; i < n; i++) a[i * n + i] = 1 / (1 + (double)i);
             start[k] = 1;
-            outcome o = run(n, n, a, &strict, start);
+            lanczos_outcome o = lanczos_run(n, n, a, &strict, start);
             assert_top(&o, n, n, rounding);
             free(a);
         }
@@ -212,7 +148,7 @@ Test(gkl, start_in_a_rich_subspace_without_the_top_vector)
         size_t cols = wide ? N + 1 : N, rows = wide ? N : N + 1;
         for (size_t i = 0; i < N; i++) a[i * cols + i] = pow(0.5, (double)i);
         for (size_t i = 1; i < N; i++) start[i] = 1;
-        outcome o = run(rows, cols, a, &strict, start);
+        lanczos_outcome o = lanczos_run(rows, cols, a, &strict, start);
         assert_top(&o, rows, cols, rounding);
         free(a);
     }
@@ -224,11 +160,11 @@ Test(gkl, useless_starts_are_replaced)
     static const double starts[][3] = {
         {0, 0, 0}, {1, HUGE_VAL, 0}, {1e-320, 0, 0}, {1e300, 1e300, 0}};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-        outcome o = run(3, 3, a, &strict, starts[i]);
+        lanczos_outcome o = lanczos_run(3, 3, a, &strict, starts[i]);
         assert_top(&o, 3, 3, rounding);
     }
     double bad[] = {0, (double)NAN, 0};
-    outcome o = run(3, 3, a, &strict, bad);
+    lanczos_outcome o = lanczos_run(3, 3, a, &strict, bad);
     assert_top(&o, 3, 3, rounding);
 }
 
@@ -238,28 +174,9 @@ Test(gkl, not_finite_operator)
         double a[30];
         for (size_t i = 0; i < 30; i++) a[i] = 1 / (1 + (double)i);
         a[at] = at % 2 ? (double)NAN : HUGE_VAL;
-        cr_assert_eq(run(6, 5, a, &strict, NULL).status, TL_ERR_NUMERIC, "entry %zu", at);
-        cr_assert_eq(run(5, 6, a, &strict, NULL).status, TL_ERR_NUMERIC, "entry %zu", at);
+        cr_assert_eq(lanczos_run(6, 5, a, &strict, NULL).status, TL_ERR_NUMERIC, "entry %zu", at);
+        cr_assert_eq(lanczos_run(5, 6, a, &strict, NULL).status, TL_ERR_NUMERIC, "entry %zu", at);
     }
-}
-
-/* Scaling by a power of two changes nothing but the scale. */
-Test(gkl, scale_invariance)
-{
-    static const int exponents[] = {-600, -300, 300, 600};
-    gsl_rng *rng = draw_stream(12);
-    double a[80], b[80];
-    for (size_t i = 0; i < 80; i++) a[i] = draw_entry(rng);
-    outcome o = run(10, 8, a, &strict, NULL);
-    for (size_t e = 0; e < 4; e++) {
-        for (size_t i = 0; i < 80; i++) b[i] = ldexp(a[i], exponents[e]);
-        outcome scaled = run(10, 8, b, &strict, NULL);
-        cr_assert_eq(scaled.status, TL_OK);
-        cr_assert_float_eq(ldexp(scaled.result.sigma, -exponents[e]), o.result.sigma,
-                           rounding * o.result.sigma);
-        cr_assert(scaled.result.converged);
-    }
-    gsl_rng_free(rng);
 }
 
 /* A small basis must restart many times and still arrive. */
@@ -273,81 +190,11 @@ Test(gkl, restarts_reach_a_small_gap)
     for (size_t basis = 1; basis <= 32; basis *= 2) {
         tl_gkl_settings settings = strict;
         settings.basis = basis;
-        outcome o = run(N, N, a, &settings, NULL);
+        lanczos_outcome o = lanczos_run(N, N, a, &settings, NULL);
         assert_top(&o, N, N, rounding);
         if (basis < 32) cr_assert_gt(o.result.steps, basis, "restarted");
         cr_assert_float_eq(o.result.second, s[1], 1e-6);
     }
     free(a);
-    gsl_rng_free(rng);
-}
-
-/* Stopped anywhere, the value is a lower bound, and more steps never lose what was found. */
-Test(gkl, lower_bound_at_every_budget)
-{
-    enum { N = 30 };
-    gsl_rng *rng = draw_stream(14);
-    for (int wide = 0; wide < 2; wide++) {
-        size_t rows = wide ? N - 7 : N, cols = wide ? N : N - 7;
-        double a[N * N], before = 0;
-        for (size_t i = 0; i < rows * cols; i++) a[i] = draw_entry(rng);
-        for (size_t steps = 0; steps < 60; steps++) {
-            tl_gkl_settings settings = {.max_steps = steps, .tolerance = 0, .basis = 12};
-            outcome o = run(rows, cols, a, &settings, NULL);
-            assert_honest(&o, rows, cols);
-            cr_assert_leq(o.result.steps, steps);
-            cr_assert_geq(o.result.sigma, before * (1 - rounding), "%zu steps", steps);
-            before = o.result.sigma;
-        }
-    }
-    gsl_rng_free(rng);
-}
-
-Test(gkl, a_converged_start_costs_few_steps)
-{
-    enum { N = 200 };
-    double *a = calloc(N * N, sizeof *a), *start = calloc(N, sizeof *start);
-    for (size_t i = 0; i < N; i++) a[i * N + i] = pow(0.8, (double)i);
-    start[0] = 1;
-    tl_gkl_settings settings = {.max_steps = 100, .tolerance = 1e-8, .basis = 0};
-    outcome cold = run(N, N, a, &settings, NULL), warm = run(N, N, a, &settings, start);
-    cr_assert(cold.result.converged && warm.result.converged);
-    cr_assert_lt(warm.result.steps, cold.result.steps);
-    cr_assert_float_eq(warm.result.sigma, 1, 1e-14);
-    free(a);
-    free(start);
-}
-
-Test(gkl, one_workspace_serves_smaller_operators_and_repeats_itself)
-{
-    gsl_rng *rng = draw_stream(15);
-    double a[90], u[10], v[10], again[10];
-    for (size_t i = 0; i < 90; i++) a[i] = draw_entry(rng);
-    tl_gkl *w = NULL;
-    cr_assert_eq(tl_gkl_alloc(&w, 10, 9, 0), TL_OK);
-    static const size_t shapes[][2] = {{10, 9}, {9, 10}, {3, 2}, {2, 9}, {10, 1}, {10, 9}};
-    double first = 0;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        dense m = {shapes[i][0], shapes[i][1], a};
-        tl_operator op = {m.rows, m.cols, dense_apply, dense_apply_t, &m};
-        tl_gkl_result r;
-        double norm;
-        memset(v, 0, sizeof v);
-        cr_assert_eq(tl_gkl_run(w, &op, &strict, u, v, &r), TL_OK);
-        cr_assert_eq(tl_norm2_dense(m.rows, m.cols, a, &norm), TL_OK);
-        cr_assert_float_eq(r.sigma, norm, rounding * norm);
-        if (i == 0) {
-            first = r.sigma;
-            memcpy(again, v, sizeof v);
-        }
-        if (i == 5) cr_assert(r.sigma == first && memcmp(again, v, sizeof v) == 0, "same bytes");
-    }
-    dense large = {11, 9, a};
-    tl_operator op = {11, 9, dense_apply, dense_apply_t, &large};
-    tl_gkl_result r;
-    cr_assert_eq(tl_gkl_run(w, &op, &strict, u, v, &r), TL_ERR_SHAPE);
-    tl_gkl_free(w);
-    tl_gkl_free(NULL);
-    cr_assert_eq(tl_gkl_alloc(&w, 0, 3, 0), TL_ERR_SHAPE);
     gsl_rng_free(rng);
 }

@@ -8,7 +8,7 @@ passed=0 failed=0 bad=
 step() {
     if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)) bad="$bad $step_name"; fi
 }
-step_name=lint; step $make lint
+step_name=lint; step $make -k lint
 step_name=cli; step $make cli
 rm -f "$counts"
 TIGHTLIP_COUNTS=$counts $make test
