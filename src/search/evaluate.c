@@ -1,0 +1,193 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/internal.h"
+
+/* Below this many entries the joint block is written out: its products are then cheaper than
+ * structured ones. */
+enum { SMALL_BLOCK = 64 * 64, LANCZOS_BASIS = 48, LANCZOS_STEPS = 96 };
+static const double LANCZOS_TOLERANCE = 1e-8; /* the value's error is its square over the gap */
+
+void tl_evaluator_clear(tl_evaluator *ev)
+{
+    tl_layer_free(ev->layer);
+    tl_jacobian_free(ev->J);
+    tl_gkl_free(ev->gkl);
+    free(ev->M);
+    free(ev->u);
+    free(ev->v);
+    free(ev->S);
+    free(ev->su);
+    free(ev->sv);
+    free(ev->gx);
+    free(ev->ga);
+    free(ev->gA);
+    *ev = (tl_evaluator){0};
+}
+
+tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, size_t capacity,
+                            uint64_t budget, tl_error *err)
+{
+    const tl_layer *layer = problem->layer;
+    const size_t d = layer->d, out = layer->out, rows = capacity * out, cols = capacity * d;
+    *ev = (tl_evaluator){.problem = problem, .budget = budget};
+    tl_status status = tl_layer_copy(&ev->layer, layer);
+    if (!status) status = tl_jacobian_alloc(&ev->J, layer, capacity, err);
+    if (!status) status = tl_gkl_alloc(&ev->gkl, rows, cols, LANCZOS_BASIS);
+    if (!status) {
+        ev->M = malloc(SMALL_BLOCK * sizeof(double));
+        ev->u = malloc(rows * sizeof(double));
+        ev->v = malloc(cols * sizeof(double));
+        ev->S = malloc(out * d * sizeof(double));
+        ev->su = malloc(out * sizeof(double));
+        ev->sv = malloc(d * sizeof(double));
+        ev->gx = malloc(cols * sizeof(double));
+        ev->ga = malloc(capacity * sizeof(double));
+        ev->gA = malloc(d * d * sizeof(double));
+        if (!ev->M || !ev->u || !ev->v || !ev->S || !ev->su || !ev->sv || !ev->gx || !ev->ga ||
+            !ev->gA)
+            status = TL_ERR_MEMORY;
+    }
+    if (status == TL_ERR_MEMORY)
+        (void)tl_fail(err, status, "no memory for a search with %zu atoms", capacity);
+    return status;
+}
+
+static void block_apply(const void *self, const double *x, double *y)
+{
+    const tl_evaluator *ev = self;
+    for (size_t i = 0; i < ev->rows; i++) y[i] = tl_dot(ev->cols, ev->M + i * ev->cols, x);
+}
+
+static void block_apply_t(const void *self, const double *y, double *x)
+{
+    const tl_evaluator *ev = self;
+    memset(x, 0, ev->cols * sizeof(double));
+    for (size_t i = 0; i < ev->rows; i++) tl_axpy(ev->cols, y[i], ev->M + i * ev->cols, x);
+}
+
+static void structured_apply(const void *self, const double *x, double *y)
+{
+    tl_jacobian_apply(((const tl_evaluator *)self)->J, x, y);
+}
+
+static void structured_apply_t(const void *self, const double *y, double *x)
+{
+    tl_jacobian_apply_t(((const tl_evaluator *)self)->J, y, x);
+}
+
+/* Top pair of the joint block into u, v; returns its log or NAN. */
+static double joint_value(tl_evaluator *ev, size_t m)
+{
+    ev->rows = m * ev->layer->out;
+    ev->cols = m * ev->layer->d;
+    const bool small = ev->rows * ev->cols <= SMALL_BLOCK;
+    if (small) tl_jacobian_dense(ev->J, ev->M);
+    const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
+                            small ? block_apply_t : structured_apply_t, ev};
+    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
+    if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
+    ev->warm_m = m;
+    tl_gkl_result found;
+    if (tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found)) {
+        ev->warm_m = 0;
+        return (double)NAN;
+    }
+    return log(found.sigma) + tl_jacobian_log_scale(ev->J);
+}
+
+static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
+{
+    if (ev->problem->n == 0) return true;
+    if (p->integral) return p->count[k] >= 2;
+    return exp(p->log_mass[k]) * (double)ev->problem->n >= 2.0 - 1e-9;
+}
+
+/* Best split block, its pair into su, sv. Blocks whose Frobenius norm is no larger than `floor`
+ * cannot matter. */
+static double split_value(tl_evaluator *ev, const tl_point *p, double log_floor, size_t *atom)
+{
+    const size_t out = ev->layer->out, d = ev->layer->d;
+    const double shift = tl_jacobian_log_scale(ev->J);
+    double best = -INFINITY;
+    double floor = exp(log_floor - shift);
+    size_t which = p->m;
+    for (size_t k = 0; k < p->m; k++) {
+        if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
+        if (!(tl_nrm2(out * d, ev->S) > floor)) continue;
+        double norm;
+        if (tl_norm2_dense(out, d, ev->S, &norm) || !(norm > floor)) continue;
+        floor = norm;
+        best = log(norm) + shift;
+        which = k;
+    }
+    if (which < p->m) {
+        double *sigma = ev->gx; /* scratch: min(out, d) <= m d entries */
+        if (tl_jacobian_split(ev->J, which, ev->S) ||
+            tl_svd_dense(out, d, ev->S, sigma, ev->su, ev->sv))
+            return -INFINITY;
+    }
+    *atom = which;
+    return best;
+}
+
+static void scale_gradient(size_t n, double factor, double *g)
+{
+    for (size_t i = 0; g && i < n; i++) g[i] *= factor;
+}
+
+/* d log sigma = (u' dJ v) / sigma, all in the units of the running scale. */
+static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, bool split, size_t atom,
+                                double log_value, double *gx, double *ga, double *gA)
+{
+    const double inverse = exp(tl_jacobian_log_scale(ev->J) - log_value);
+    const tl_status status =
+        split ? tl_jacobian_split_gradient(ev->J, atom, ev->su, ev->sv, gx, ga, gA)
+              : tl_jacobian_gradient(ev->J, ev->u, ev->v, gx, ga, gA);
+    scale_gradient(p->m * p->d, inverse, gx);
+    scale_gradient(p->m, inverse, ga);
+    scale_gradient(p->d * p->d, inverse, gA);
+    return status;
+}
+
+static tl_status gain_gradient(tl_evaluator *ev, const tl_point *p, size_t atom,
+                               const tl_value *value, double *gx, double *ga, double *gA)
+{
+    double *gA2 = gA ? ev->gA : NULL;
+    tl_status status = block_gradient(ev, p, true, atom, value->log_split, gx, ga, gA);
+    if (!status) status = block_gradient(ev, p, false, 0, value->log_joint, ev->gx, ev->ga, gA2);
+    if (status) return status;
+    tl_axpy(p->m * p->d, -1.0, ev->gx, gx);
+    tl_axpy(p->m, -1.0, ev->ga, ga);
+    if (gA) tl_axpy(p->d * p->d, -1.0, ev->gA, gA);
+    return TL_OK;
+}
+
+tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, double *gx, double *ga,
+                      double *gA)
+{
+    const tl_objective objective = ev->problem->objective;
+    tl_measure mu = {.m = p->m, .d = p->d, .x = p->x, .log_mass = p->log_mass, .n = ev->problem->n};
+    ev->used++;
+    *value = (tl_value){-INFINITY, -INFINITY, -INFINITY};
+    if (p->A) memcpy(ev->layer->head[0].Q, p->A, p->d * p->d * sizeof(double));
+    tl_status status = tl_jacobian_set(ev->J, ev->layer, &mu);
+    if (status) return status;
+    if (objective != TL_OBJECTIVE_SPLIT) value->log_joint = joint_value(ev, p->m);
+    if (isnan(value->log_joint)) return TL_ERR_NUMERIC;
+    size_t atom = p->m;
+    if (objective != TL_OBJECTIVE_JOINT) {
+        const double floor = objective == TL_OBJECTIVE_NORM ? value->log_joint : -HUGE_VAL;
+        value->log_split = split_value(ev, p, floor, &atom);
+    }
+    const bool split = atom < p->m;
+    if (objective == TL_OBJECTIVE_SPLIT_GAIN)
+        value->log_value = split ? value->log_split - value->log_joint : -HUGE_VAL;
+    else
+        value->log_value = split ? value->log_split : value->log_joint;
+    if (objective == TL_OBJECTIVE_SPLIT && !split) value->log_value = -INFINITY;
+    if (!gx || !isfinite(value->log_value)) return TL_OK;
+    if (objective == TL_OBJECTIVE_SPLIT_GAIN) return gain_gradient(ev, p, atom, value, gx, ga, gA);
+    return block_gradient(ev, p, split, atom, value->log_value, gx, ga, gA);
+}

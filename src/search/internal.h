@@ -1,0 +1,96 @@
+/* What the files of the search share: a point, its evaluation, ascent and moves. */
+#ifndef SEARCH_INTERNAL_H
+#define SEARCH_INTERNAL_H
+
+#include <gsl/gsl_rng.h>
+
+#include "tightlip/jacobian.h"
+#include "tightlip/search.h"
+
+/* A candidate input. Arrays hold `capacity` atoms; m of them are in use. */
+typedef struct {
+    size_t m, capacity, d;
+    double *x;        /* m x d, inside the domain */
+    double *log_mass; /* m, normalised; log(count / n) when integral */
+    uint64_t *count;  /* m, meaningful when integral */
+    bool integral;    /* masses are multiplicities and stay fixed in the ascent */
+    double *A;        /* d x d, or NULL when A is not searched */
+    double value;     /* log of the objective here; NAN: not evaluated */
+} tl_point;
+
+TL_MUST_USE bool tl_point_init(tl_point *p, size_t capacity, size_t d, bool with_a);
+void tl_point_clear(tl_point *p);
+void tl_point_copy(tl_point *to, const tl_point *from);
+/* Removes atom k; its mass is spread over the others in proportion. */
+void tl_point_remove(tl_point *p, size_t k);
+/* Appends a copy of atom k and returns its index; the caller sets its mass and place. */
+size_t tl_point_append(tl_point *p, size_t k);
+
+/* Largest of the two blocks, with what the search needs to know of each. */
+typedef struct {
+    double log_value, log_joint, log_split;
+} tl_value;
+
+typedef struct {
+    const tl_search_problem *problem;
+    tl_layer *layer; /* own copy: A of the point is written into it */
+    tl_jacobian *J;
+    tl_gkl *gkl;
+    double *M;     /* joint block, when it is small */
+    double *u, *v; /* top pair of the last evaluation: the next start */
+    size_t warm_m; /* atoms it belongs to; 0: none */
+    double *S, *su, *sv;
+    double *gx, *ga, *gA; /* second gradient, for ratios of blocks */
+    size_t rows, cols;
+    uint64_t used, budget;
+} tl_evaluator;
+
+TL_MUST_USE tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem,
+                                        size_t capacity, uint64_t budget, tl_error *err);
+void tl_evaluator_clear(tl_evaluator *ev);
+/* Log of the objective at p and, where gx is not NULL, its gradient in tokens, log-masses and A (gA
+ * NULL when A is not searched). -INFINITY where the objective is zero or undefined. Counts one
+ * evaluation. */
+TL_MUST_USE tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, double *gx,
+                                  double *ga, double *gA);
+
+/* Nearest feasible point: tokens, relaxed masses, A. */
+TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p);
+/* Masses: at least one token per atom, the held ratio, sum one. */
+void tl_masses_project(const tl_search_problem *problem, size_t m, double *log_mass);
+/* Nearest multiplicities (each >= 1, sum n), written to count and log_mass. */
+void tl_point_round(const tl_search_problem *problem, tl_point *p);
+/* log_mass from count. */
+void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
+/* Nearest matrix with spectral norm at most bound, its largest singular value then put at the
+ * bound. */
+TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A);
+/* Removes from the gradient G at A what only pushes out of the spectral ball (projection to its
+ * tangent cone). */
+TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G);
+
+/* Local ascent (projected limited-memory BFGS) from *p, at most `evaluations` of them; *p becomes
+ * the best point seen. *stationary tells why it ended. */
+typedef struct tl_ascent tl_ascent;
+TL_MUST_USE tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_a);
+void tl_ascent_free(tl_ascent *a);
+TL_MUST_USE tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p,
+                                    uint64_t evaluations, bool *stationary);
+
+/* Does this construction apply to the problem at all? */
+bool tl_start_applies(const tl_search_problem *problem, tl_start start);
+/* Fills p (masses relaxed, feasible). */
+TL_MUST_USE tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rng *rng,
+                                    tl_point *p);
+
+/* One random change of p (split, merge, shift mass, add, drop, relocate, shake); stays feasible. */
+TL_MUST_USE tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p);
+/* Merges atoms closer than `within`; true when something was merged. */
+bool tl_move_merge(const tl_search_problem *problem, tl_point *p, double within);
+
+/* log-sum-exp normalisation of m log-masses. */
+void tl_masses_normalise(size_t m, double *log_mass);
+/* g = ||A||_2 radius^2 of the problem's first head: the size of its logits. */
+double tl_problem_logit_size(const tl_search_problem *problem);
+
+#endif

@@ -1,0 +1,108 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/internal.h"
+
+void tl_search_defaults(tl_search_settings *settings)
+{
+    *settings = (tl_search_settings){.restarts = 64, .evaluations = 4000, .seed = 1};
+    settings->starts = (1u << TL_START_COUNT) - 1u;
+}
+
+void tl_search_result_clear(tl_search_result *result)
+{
+    tl_layer_free(result->layer);
+    tl_measure_free(result->measure);
+    free(result->direction);
+    *result = (tl_search_result){.log_objective = -INFINITY, .stop = TL_STOP_FAILED};
+}
+
+static tl_status check_a(const tl_search_problem *p, tl_error *err)
+{
+    if (!p->worst_a) return TL_OK;
+    const tl_head *head = p->layer->head;
+    if (p->layer->heads != 1 || head->K || head->bq)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "A = \"worst\": expected one head given by A and V, found %zu heads%s",
+                       p->layer->heads, head->K ? " given by Q and K" : "");
+    if (!(p->norm_a >= 0.0) || !isfinite(p->norm_a))
+        return tl_fail(err, TL_ERR_DOMAIN, "A = \"worst\": expected a norm >= 0, found %g",
+                       p->norm_a);
+    return TL_OK;
+}
+
+tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *settings,
+                          tl_error *err)
+{
+    if (p->norm != TL_NORM_2)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "search: expected norm \"2\", found \"%s\"",
+                       tl_norm_name(p->norm));
+    if (p->layer->kind != TL_KIND_DOT || p->layer->mask != TL_MASK_NONE)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "search: expected kind \"dot\" without mask, found \"%s\" with mask \"%s\"",
+                       tl_kind_name(p->layer->kind), tl_mask_name(p->layer->mask));
+    if (p->domain->d != p->layer->d)
+        return tl_fail(err, TL_ERR_SHAPE, "search domain: expected width %zu, found %zu",
+                       p->layer->d, p->domain->d);
+    if (p->given && p->given->d != p->layer->d)
+        return tl_fail(err, TL_ERR_SHAPE, "given tokens: expected width %zu, found %zu",
+                       p->layer->d, p->given->d);
+    if (p->atoms < 1) return tl_fail(err, TL_ERR_ARGUMENT, "atoms: expected at least 1, found 0");
+    if (settings->restarts < 1 || settings->evaluations < 1)
+        return tl_fail(err, TL_ERR_ARGUMENT, "restarts and evaluations: expected at least 1");
+    if (!isnan(p->log_mass_ratio) && (p->n != 0 || p->atoms < 2))
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "mass ratio: expected n = \"inf\" and at least 2 atoms");
+    if (p->objective != TL_OBJECTIVE_NORM && p->objective != TL_OBJECTIVE_JOINT && p->n == 1)
+        return tl_fail(err, TL_ERR_ARGUMENT, "objective \"%s\": expected n >= 2, found 1",
+                       tl_objective_name(p->objective));
+    bool any = false;
+    for (int i = 0; i < (int)TL_START_COUNT; i++)
+        any = any || ((settings->starts & 1u << i) && tl_start_applies(p, (tl_start)i));
+    if (!any) return tl_fail(err, TL_ERR_ARGUMENT, "starts: none of those named applies here");
+    return check_a(p, err);
+}
+
+void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best)
+{
+    size_t winner = count;
+    uint64_t evaluations = 0;
+    for (size_t r = 0; r < count; r++) {
+        evaluations += results[r].evaluations;
+        if (!results[r].measure || isnan(results[r].log_objective)) continue;
+        if (winner == count || results[r].log_objective > results[winner].log_objective) winner = r;
+    }
+    *best = (tl_search_result){.log_objective = -INFINITY, .stop = TL_STOP_FAILED};
+    if (winner < count) {
+        *best = results[winner];
+        results[winner] = (tl_search_result){0};
+    }
+    for (size_t r = 0; r < count; r++) tl_search_result_clear(&results[r]);
+    best->evaluations = evaluations;
+}
+
+tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settings *settings,
+                        tl_search_result *best, tl_error *err)
+{
+    tl_status status = tl_search_check(problem, settings, err);
+    if (status) return status;
+    tl_search_result *results = calloc(settings->restarts, sizeof *results);
+    tl_status *statuses = calloc(settings->restarts, sizeof *statuses);
+    if (!results || !statuses) {
+        free(results);
+        free(statuses);
+        return tl_fail(err, TL_ERR_MEMORY, "no memory for %zu restarts", settings->restarts);
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (size_t r = 0; r < settings->restarts; r++)
+        statuses[r] = tl_search_restart(problem, settings, r, &results[r], NULL);
+    tl_search_reduce(results, settings->restarts, best);
+    if (!best->measure)
+        status = tl_fail(err, statuses[0] ? statuses[0] : TL_ERR_NUMERIC,
+                         "search: every restart failed, the first one with: %s",
+                         tl_status_text(statuses[0]));
+    free(results);
+    free(statuses);
+    return status;
+}

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Runs the table of command lines in cases.tsv.
+
+usage: run.py PROGRAM [CASES]
+
+Columns, separated by tabs: arguments; exit code; fragment of stdout; fragment of stderr; check.
+An empty fragment is not looked for; "(nothing)" wants an empty stream. {data} and {tmp} stand for
+the data directory beside this file and for a fresh directory, which is also the working directory.
+Arguments that begin with ">" say where stdout goes: ">&-" closed, ">/dev/full" a full disk.
+check: `key = number ~ tolerance` on the JSON document, keys joined by dots, or `file NAME` and
+`no NAME` for files in {tmp}. Rows share {tmp} and run in order.
+
+Besides: a failing program says why on stderr, exit code 2 leaves stdout empty, and whatever --json
+prints is one strict JSON document. Last line: `N passed, N failed`.
+"""
+import json
+import os
+import pathlib
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TIME_LIMIT = 120  # seconds per row
+
+
+def safetensors(header, data):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def make_files(tmp):
+    """Binary files of the bad-input rows, and places where nothing can be written."""
+    eye = struct.pack("<4d", 1, 0, 0, 1)
+    vector = {"dtype": "F64", "shape": [2, 2], "data_offsets": [0, 32]}
+    names = [f"m.{part}.weight" for part in ("q", "k", "v", "out")]
+    good = {name: {**vector, "data_offsets": [32 * i, 32 * i + 32]}
+            for i, name in enumerate(names)}
+    tokens = {"x": vector, "wide": {"dtype": "F64", "shape": [1, 4], "data_offsets": [32, 64]}}
+    files = {
+        "weights": safetensors(good, 4 * eye),
+        "tokens": safetensors(tokens, 2 * eye),
+        "truncated": safetensors(good, 4 * eye)[:-8],
+        "truncated-header": safetensors(good, 4 * eye)[:40],
+        "outside": safetensors({"x": {**vector, "data_offsets": [32, 64]}}, eye),
+        "huge-header": struct.pack("<Q", 1 << 60) + b"{}",
+        "short": b"\x01\x02",
+    }
+    for name, content in files.items():
+        (tmp / f"{name}.safetensors").write_bytes(content)
+    (tmp / "in-the-way").write_text("a file where a directory is wanted\n")
+
+
+def strict_json(text):
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON number")
+    return json.loads(text, parse_constant=refuse)
+
+
+def run(program, arguments, tmp):
+    """Exit code, stdout, stderr."""
+    shell = [word for word in arguments if word.startswith(">")]
+    plain = [word for word in arguments if not word.startswith(">")]
+    command = [program, *plain]
+    if shell:
+        command = ["sh", "-c", f'"$@" {" ".join(shell)}', "sh", *command]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp, timeout=TIME_LIMIT,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+def fragment_missing(fragment, stream, name):
+    if fragment == "(nothing)":
+        return [f"{name}: expected nothing, found {stream[:200]!r}"] if stream else []
+    if fragment and fragment not in stream:
+        return [f"{name}: expected {fragment!r}, found {stream[:600]!r}"]
+    return []
+
+
+def lookup(document, key):
+    for part in key.split("."):
+        document = document[int(part) if part.isdigit() else part]
+    return document
+
+
+def check_extra(check, stdout, tmp):
+    if not check:
+        return []
+    if check.startswith(("file ", "no ")):
+        word, name = check.split(" ", 1)
+        there = (tmp / name).exists()
+        return [] if there == (word == "file") else [f"{name}: there: {there}"]
+    key, wanted = check.split(" = ")
+    try:
+        found = lookup(strict_json(stdout), key)
+    except (KeyError, IndexError, TypeError) as error:
+        return [f"{key}: not in the document: {error!r}"]
+    if "~" not in wanted:
+        return [] if found == json.loads(wanted) else [f"{key}: expected {wanted}, found {found!r}"]
+    value, tolerance = map(float, wanted.split("~"))
+    ok = found is not None and abs(found - value) <= tolerance * max(abs(value), 1e-300)
+    return [] if ok else [f"{key}: expected {wanted}, found {found!r}"]
+
+
+def problems(row, program, data, tmp):
+    arguments, code, out, err, check = (row + [""] * 5)[:5]
+    words = [w.replace("{data}", str(data)).replace("{tmp}", str(tmp))
+             for w in shlex.split(arguments)]
+    found_code, stdout, stderr = run(program, words, tmp)
+    wrong = []
+    if found_code != int(code):
+        wrong.append(f"exit code: expected {code}, found {found_code}; stderr {stderr[:600]!r}")
+    wrong += fragment_missing(out, stdout, "stdout")
+    wrong += fragment_missing(err, stderr, "stderr")
+    if found_code != 0 and not stderr:
+        wrong.append("stderr: expected a reason, found nothing")
+    if found_code == 2 and stdout:
+        wrong.append(f"stdout: expected nothing beside exit code 2, found {stdout[:200]!r}")
+    if "--json" in words and found_code in (0, 3) and not any(w[0] == ">" for w in words if w):
+        try:
+            strict_json(stdout)
+        except ValueError as error:
+            return wrong + [f"stdout: no strict JSON: {error}"]
+    if not wrong:
+        wrong += check_extra(check, stdout, tmp)
+    return wrong
+
+
+def interrupted_run(program, data, tmp):
+    """SIGINT in the middle of a run: exit code 1, how to go on, and then the same bytes."""
+    config = str(data / "long.cfg")
+    arguments = [program, "run", config, "--threads", "2", "--no-plot"]
+    process = subprocess.Popen([*arguments, "-o", "cut"], cwd=tmp, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    partial = tmp / "cut/cells.ndjson.partial"
+    deadline = time.monotonic() + TIME_LIMIT
+    while process.poll() is None and time.monotonic() < deadline:
+        if partial.exists() and partial.stat().st_size > 0:
+            break
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    stderr = process.communicate(timeout=TIME_LIMIT)[1]
+    wrong = []
+    if process.returncode != 1:
+        wrong.append(f"exit code: expected 1, found {process.returncode}; {stderr[:600]!r}")
+    wrong += fragment_missing(f"tightlip run {config} -o cut --resume", stderr, "stderr")
+    if (tmp / "cut/cells.ndjson").exists():
+        wrong.append("cells.ndjson: there after an interruption")
+    for rest in (["-o", "cut", "--resume"], ["-o", "whole"]):
+        done = subprocess.run([*arguments, *rest], cwd=tmp, capture_output=True, text=True,
+                              timeout=TIME_LIMIT)
+        if done.returncode != 0:
+            return wrong + [f"{rest}: exit code {done.returncode}: {done.stderr[:600]!r}"]
+    for name in ("cells.ndjson", "data.csv", "manifest.json"):
+        if (tmp / "cut" / name).read_bytes() != (tmp / "whole" / name).read_bytes():
+            wrong.append(f"{name}: other bytes after an interruption")
+    return wrong
+
+
+def violated_run(program, data, tmp):
+    """A record that says a bound was exceeded: exit code 3, and the summary names the bound."""
+    command = [program, "run", str(data / "small.cfg"), "--no-plot", "-o", "violated"]
+    subprocess.run(command, cwd=tmp, capture_output=True, timeout=TIME_LIMIT)
+    path = tmp / "violated/cells.ndjson"
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[1])
+    record["violation"] = record["bounds"][0]["violation"] = True
+    lines[1] = json.dumps(record, separators=(",", ":"))
+    path.write_text("\n".join(lines) + "\n")
+    done = subprocess.run([*command, "--resume", "--json"], cwd=tmp, capture_output=True, text=True,
+                          timeout=TIME_LIMIT)
+    if done.returncode != 3:
+        return [f"exit code: expected 3, found {done.returncode}: {done.stderr[:600]!r}"]
+    document = strict_json(done.stdout)
+    wrong = fragment_missing("EXCEEDED", done.stderr, "stderr")
+    if document["violations"] != 1 or document["table"][1]["violated"] != ["castin-general"]:
+        wrong.append(f"violations: expected one, castin-general, found {document['table']!r}")
+    return wrong
+
+
+def main():
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    here = pathlib.Path(__file__).resolve().parent
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    table = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else here / "cases.tsv"
+    passed = failed = 0
+    os.environ["LC_ALL"] = "C"
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        make_files(tmp)
+        for number, line in enumerate(table.read_text().splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            wrong = problems(line.split("\t"), program, here / "data", tmp)
+            passed += not wrong
+            failed += bool(wrong)
+            for text in wrong:
+                print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
+        for test in (interrupted_run, violated_run):
+            wrong = test(program, here / "data", tmp)
+            passed += not wrong
+            failed += bool(wrong)
+            for text in wrong:
+                print(f"FAILED {test.__name__}\n    {text}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()
