@@ -7,8 +7,8 @@ Columns, separated by tabs: arguments; exit code; fragment of stdout; fragment o
 An empty fragment is not looked for; "(nothing)" wants an empty stream. {data} and {tmp} stand for
 the data directory beside this file and for a fresh directory, which is also the working directory.
 Arguments that begin with ">" say where stdout goes: ">&-" closed, ">/dev/full" a full disk.
-check: `key = number ~ tolerance` on the JSON document, keys joined by dots, or `file NAME` and
-`no NAME` for files in {tmp}. Rows share {tmp} and run in order.
+check: `key = number ~ tolerance` on the JSON document, keys joined by dots, or `file NAME`,
+`no NAME` and `same NAME NAME` for files in {tmp}. Rows share {tmp} and run in order.
 
 Besides: a failing program says why on stderr, exit code 2 leaves stdout empty, and whatever --json
 prints is one strict JSON document. Last line: `N passed, N failed`.
@@ -93,6 +93,9 @@ def check_extra(check, stdout, tmp):
         word, name = check.split(" ", 1)
         there = (tmp / name).exists()
         return [] if there == (word == "file") else [f"{name}: there: {there}"]
+    if check.startswith("same "):
+        first, second = (tmp / name for name in check.split()[1:])
+        return [] if first.read_bytes() == second.read_bytes() else [f"{check}: they differ"]
     key, wanted = check.split(" = ")
     try:
         found = lookup(strict_json(stdout), key)

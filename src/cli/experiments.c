@@ -1,0 +1,96 @@
+#include "cli/experiments.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libconfig.h>
+
+#include "cli/cli.h"
+
+#ifndef TL_DATADIR
+#define TL_DATADIR "/usr/local/share/tightlip"
+#endif
+
+enum { TEXT_SIZE = 512 };
+
+static int is_config(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+
+    return end != NULL && end != entry->d_name && strcmp(end, ".cfg") == 0;
+}
+
+/* Without a setting `question`, the first paragraph of the comment that opens the file. */
+static void read_comment(const char *path, char question[TEXT_SIZE])
+{
+    FILE *file = fopen(path, "r");
+    char line[TEXT_SIZE];
+    size_t used = 0;
+
+    if (file == NULL) return;
+    while (fgets(line, sizeof line, file) != NULL && line[0] == '#' && used < TEXT_SIZE) {
+        const char *text = line + strspn(line, "# \t");
+        size_t length = strcspn(text, "\r\n");
+        if (length == 0) break;
+        used += (size_t)snprintf(question + used, TEXT_SIZE - used, "%s%.*s", used == 0 ? "" : " ",
+                                 (int)length, text);
+    }
+    (void)fclose(file);
+}
+
+/* A file that does not parse is still listed, by its file name. */
+static void read_titles(const char *path, const char *file, char name[TEXT_SIZE],
+                        char question[TEXT_SIZE])
+{
+    config_t config;
+    const char *text = NULL;
+
+    snprintf(name, TEXT_SIZE, "%.*s", (int)(strlen(file) - strlen(".cfg")), file);
+    question[0] = '\0';
+    config_init(&config);
+    if (config_read_file(&config, path) == CONFIG_TRUE) {
+        if (config_lookup_string(&config, "name", &text) == CONFIG_TRUE)
+            snprintf(name, TEXT_SIZE, "%s", text);
+        if (config_lookup_string(&config, "question", &text) == CONFIG_TRUE)
+            snprintf(question, TEXT_SIZE, "%s", text);
+    }
+    config_destroy(&config);
+    if (question[0] == '\0') read_comment(path, question);
+}
+
+static json_t *list_one(const char *directory, const char *file, bool json)
+{
+    char path[2 * TEXT_SIZE], name[TEXT_SIZE], question[TEXT_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    read_titles(path, file, name, question);
+    if (!json) printf("%-16s %-32s %s\n", name, path, question);
+    return json_pack("{s:s,s:s,s:s}", "name", name, "file", path, "question", question);
+}
+
+json_t *tl_cli_list_experiments(bool json)
+{
+    static const char *const directories[] = {"experiments", TL_DATADIR "/experiments"};
+    json_t *array = json_array();
+    struct dirent **entries = NULL;
+    int count = -1;
+    size_t where = 0;
+
+    for (size_t i = 0; i < CLI_COUNT_OF(directories) && count <= 0; i++) {
+        free(entries);
+        entries = NULL;
+        where = i;
+        count = scandir(directories[i], &entries, is_config, alphasort);
+    }
+    if (count <= 0)
+        fprintf(stderr, "tightlip list: no experiments in ./%s or %s\n", directories[0],
+                directories[1]);
+    for (int i = 0; i < count; i++) {
+        tl_cli_json_append(&array, list_one(directories[where], entries[i]->d_name, json));
+        free(entries[i]);
+    }
+    free(entries);
+    return array;
+}

@@ -1,0 +1,32 @@
+/* Parts of `tightlip run`: the progress bar and the summary of a results directory. */
+#ifndef TIGHTLIP_CLI_RUN_H
+#define TIGHTLIP_CLI_RUN_H
+
+#include "cli/cli.h"
+#include "tightlip/experiment.h"
+
+typedef struct {
+    bool terminal; /* a bar that is drawn over; otherwise a plain line now and then */
+    bool drawn;
+    double last; /* seconds of the last report */
+} tl_cli_progress;
+
+void tl_cli_progress_init(tl_cli_progress *progress);
+/* Callback of tl_run_options; context is the tl_cli_progress. */
+void tl_cli_progress_report(void *context, const tl_progress *now);
+/* Ends the line of the bar. */
+void tl_cli_progress_end(tl_cli_progress *progress);
+
+typedef struct {
+    json_t *cells; /* owned: one object per cell, without witnesses */
+    size_t violations;
+    size_t failed; /* cells without a value */
+} tl_cli_summary;
+
+/* Reads directory/cells.ndjson. Errors: TL_ERR_IO, TL_ERR_PARSE, TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *directory,
+                                          tl_error *err);
+void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary);
+void tl_cli_summary_clear(tl_cli_summary *summary);
+
+#endif

@@ -1,0 +1,146 @@
+#include "cli/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_math.h>
+
+enum { ROWS_SHOWN = 60 };
+
+static double number_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static const char *text_at(const json_t *object, const char *key, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : otherwise;
+}
+
+/* Keys of the bounds that the record itself marks as exceeded. */
+static json_t *violated_bounds(const json_t *record)
+{
+    json_t *violated = json_array(), *bound;
+    size_t i;
+
+    json_array_foreach(json_object_get(record, "bounds"), i,
+                       bound) if (json_is_true(json_object_get(bound, "violation")))
+        tl_cli_json_append(&violated, json_string(text_at(bound, "key", "")));
+    return violated;
+}
+
+static json_t *summarise(const json_t *record)
+{
+    const json_t *lower = json_object_get(record, "lower");
+    json_t *variables = json_object_get(record, "variables");
+
+    return json_pack("{s:O?,s:O,s:o,s:o,s:s?,s:o,s:o}", "cell", json_object_get(record, "cell"),
+                     "variables", variables, "value", tl_cli_json_real(number_at(lower, "value")),
+                     "log10", tl_cli_json_real(number_at(lower, "log10")), "best_bound",
+                     text_at(record, "best_bound", NULL), "ratio_log10",
+                     tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
+                     violated_bounds(record));
+}
+
+static tl_status add_record(tl_cli_summary *summary, const char *line, const char *path,
+                            size_t number, tl_error *err)
+{
+    json_error_t error;
+    json_t *record = json_loads(line, JSON_REJECT_DUPLICATES, &error), *cell;
+
+    if (record == NULL)
+        return tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected one record, found: %s", path,
+                       number, error.text);
+    if (!json_is_object(json_object_get(record, "variables"))) {
+        json_decref(record);
+        return tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected variables", path, number);
+    }
+    cell = summarise(record);
+    json_decref(record);
+    if (json_array_size(json_object_get(cell, "violated")) > 0) summary->violations++;
+    if (json_is_null(json_object_get(cell, "value")) &&
+        json_is_null(json_object_get(cell, "log10")))
+        summary->failed++;
+    tl_cli_json_append(&summary->cells, cell);
+    return summary->cells != NULL ? TL_OK : TL_ERR_MEMORY;
+}
+
+tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *directory, tl_error *err)
+{
+    char path[4096];
+    FILE *file;
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    tl_status status = TL_OK;
+
+    *summary = (tl_cli_summary){.cells = json_array()};
+    snprintf(path, sizeof path, "%s/cells.ndjson", directory);
+    file = fopen(path, "r");
+    if (file == NULL) return tl_fail(err, TL_ERR_IO, "%s: %s", path, strerror(errno));
+    while (status == TL_OK && getline(&line, &size, file) > 0)
+        status = add_record(summary, line, path, ++number, err);
+    if (status == TL_OK && ferror(file)) status = tl_fail(err, TL_ERR_IO, "%s: read failed", path);
+    free(line);
+    (void)fclose(file);
+    return status;
+}
+
+/* "n = 4, R = 2" */
+static void describe(char *text, size_t size, json_t *variables)
+{
+    const char *key;
+    json_t *value;
+    size_t used = 0;
+
+    text[0] = '\0';
+    json_object_foreach(variables, key, value)
+    {
+        char number[CLI_NUMBER_SIZE];
+        const char *shown = json_string_value(value);
+
+        if (shown == NULL) {
+            snprintf(number, sizeof number, "%.12g", json_number_value(value));
+            shown = number;
+        }
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used == 0 ? "" : ", ",
+                                     key, shown);
+    }
+}
+
+static void print_cell(FILE *out, json_t *cell)
+{
+    char variables[256], found[CLI_NUMBER_SIZE], ratio[CLI_NUMBER_SIZE];
+    double log10_found = number_at(cell, "log10");
+
+    describe(variables, sizeof variables, json_object_get(cell, "variables"));
+    if (number_at(cell, "value") == 0) log10_found = -HUGE_VAL;
+    fprintf(out, "%-32s %14s  %-18s %14s%s\n", variables,
+            tl_cli_format_log(found, log10_found * M_LN10), text_at(cell, "best_bound", "-"),
+            tl_cli_format_log(ratio, number_at(cell, "ratio_log10") * M_LN10),
+            json_array_size(json_object_get(cell, "violated")) > 0 ? "  EXCEEDED" : "");
+}
+
+void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary)
+{
+    size_t count = json_array_size(summary->cells);
+
+    fprintf(out, "%-32s %14s  %-18s %14s\n", "cell", "found", "best bound", "bound/found");
+    for (size_t i = 0; i < count && i < ROWS_SHOWN; i++)
+        print_cell(out, json_array_get(summary->cells, i));
+    if (count > ROWS_SHOWN) fprintf(out, ".. and %zu more cells\n", count - ROWS_SHOWN);
+    fprintf(out, "%zu cells, %zu above a bound, %zu without a value\n", count, summary->violations,
+            summary->failed);
+}
+
+void tl_cli_summary_clear(tl_cli_summary *summary)
+{
+    json_decref(summary->cells);
+    summary->cells = NULL;
+}

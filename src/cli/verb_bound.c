@@ -1,0 +1,76 @@
+#include "cli/cli.h"
+
+#include <stdlib.h>
+
+#include "cli/words.h"
+
+#define BOUND_OPTIONS(X)                                                                          \
+    X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,                  \
+      "kind of attention")                                                                        \
+    X(MASK, "mask", 0, CHOICE, "MASK", "none", 0, 0, tl_cli_mask_words,                           \
+      "which tokens a token sees")                                                                \
+    X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL, "number of tokens")             \
+    X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL, "radius of the ball of tokens")      \
+    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
+      "spectral norm of A, that is of scale K'Q, of every head")                                  \
+    X(NORM_V, "norm-v", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of V of every head") \
+    X(NORM_O, "norm-o", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
+      "spectral norm of the output matrix")                                                       \
+    X(HEADS, "heads", 'H', COUNT, "H", "1", 1, 65536, NULL, "number of heads")
+
+enum {
+#define X(id, ...) BOUND_##id,
+    BOUND_OPTIONS(X) BOUND_COUNT
+#undef X
+};
+
+static const tl_cli_option options[BOUND_COUNT] = {BOUND_OPTIONS(CLI_OPTION_ROW)};
+
+static tl_status run_bound(tl_cli_call *call, tl_error *err)
+{
+    const tl_cli_value *value = call->value;
+    size_t heads = (size_t)value[BOUND_HEADS].count;
+    tl_head_facts *head = calloc(heads, sizeof *head);
+    tl_bound_query query = {
+        .kind = (tl_kind)value[BOUND_ATTENTION].count,
+        .mask = (tl_mask)value[BOUND_MASK].count,
+        .infinite = value[BOUND_N].count == 0,
+        .n = value[BOUND_N].count == 0 ? 1.0 : (double)value[BOUND_N].count,
+        .radius = value[BOUND_RADIUS].real,
+        .radius_origin = value[BOUND_RADIUS].real,
+        .heads = heads,
+        .head = head,
+        .norm_o = value[BOUND_NORM_O].real,
+    };
+    tl_cli_bound_row *rows = NULL;
+    tl_status status;
+
+    if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
+    for (size_t h = 0; h < heads; h++) {
+        head[h].norm_a = value[BOUND_NORM_A].real;
+        head[h].norm_v = value[BOUND_NORM_V].real;
+        head[h].norm_ov = value[BOUND_NORM_O].real * value[BOUND_NORM_V].real;
+        head[h].rho = value[BOUND_NORM_A].real * value[BOUND_RADIUS].real;
+    }
+    status = tl_cli_bounds_alloc(&rows, &query, err);
+    if (status == TL_OK && call->json)
+        status = tl_cli_json_print(tl_cli_bounds_json(rows, NULL));
+    else if (status == TL_OK)
+        tl_cli_bounds_print(stdout, rows, NULL);
+    free(rows);
+    free(head);
+    return status;
+}
+
+const tl_cli_verb tl_cli_verb_bound = {
+    .name = "bound",
+    .operands = "[options]",
+    .summary = "the table of every known upper bound",
+    .details =
+        "Evaluates every bound of the registry for an attention layer whose tokens lie in a ball "
+        "about the origin, or says why one does not apply. Bounds at one set of tokens (scope "
+        "local) need a problem file: see tightlip norm.",
+    .option = options,
+    .options = BOUND_COUNT,
+    .run = run_bound,
+};

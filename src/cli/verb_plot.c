@@ -1,0 +1,33 @@
+#include "cli/cli.h"
+
+#include "tightlip/experiment.h"
+
+static tl_status run_plot(tl_cli_call *call, tl_error *err)
+{
+    static const char *const files[] = {"plot.gp", "plot.svg", "plot.png"};
+    const char *directory = call->operand[0];
+    json_t *list;
+    tl_status status = tl_experiment_plot(directory, err);
+
+    if (status != TL_OK) return status;
+    list = json_array();
+    for (size_t i = 0; i < CLI_COUNT_OF(files); i++) {
+        if (!call->json) printf("%s/%s\n", directory, files[i]);
+        tl_cli_json_append(&list, json_sprintf("%s/%s", directory, files[i]));
+    }
+    if (call->json)
+        return tl_cli_json_print(json_pack("{s:s,s:o}", "directory", directory, "files", list));
+    json_decref(list);
+    return TL_OK;
+}
+
+const tl_cli_verb tl_cli_verb_plot = {
+    .name = "plot",
+    .operands = "DIR",
+    .summary = "draw the plot of a results directory again",
+    .details = "Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv in DIR, "
+               "and prints their paths.",
+    .least = 1,
+    .most = 1,
+    .run = run_plot,
+};

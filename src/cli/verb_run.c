@@ -1,0 +1,203 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/run.h"
+
+#define RUN_OPTIONS(X)                                                                             \
+    X(OUTPUT, "output", 'o', TEXT, "DIR", NULL, 0, 0, NULL,                                        \
+      "results go here; without this option to results/NAME, NAME being the experiment's name")    \
+    X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                    \
+      "OpenMP threads; results do not depend on them")                                             \
+    X(SEED, "seed", 's', COUNT, "S", NULL, 0, UINT64_MAX, NULL, "instead of the seed in the file") \
+    X(RESUME, "resume", 0, FLAG, NULL, NULL, 0, 0, NULL,                                           \
+      "keep the cells that an interrupted run has finished")                                       \
+    X(NO_PLOT, "no-plot", 0, FLAG, NULL, NULL, 0, 0, NULL, "leave the plot to tightlip plot")
+
+enum {
+#define X(id, ...) RUN_##id,
+    RUN_OPTIONS(X) RUN_COUNT
+#undef X
+};
+
+static const tl_cli_option options[RUN_COUNT] = {RUN_OPTIONS(CLI_OPTION_ROW)};
+
+/* Written by the signal handler alone; the library reads it between two pieces of work. */
+static volatile int stop_requested;
+
+static void request_stop(int number)
+{
+    (void)number;
+    stop_requested = 1;
+}
+
+/* A second signal finds the default action and ends the program at once. */
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = request_stop;
+    action.sa_flags = (int)SA_RESETHAND;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+static tl_status choose_directory(const tl_cli_call *call, const tl_experiment *experiment,
+                                  char *directory, size_t size, tl_error *err)
+{
+    const char *given = call->value[RUN_OUTPUT].text;
+    int length;
+
+    if (given != NULL) {
+        length = snprintf(directory, size, "%s", given);
+    } else {
+        if (mkdir("results", 0777) != 0 && errno != EEXIST)
+            return tl_fail(err, TL_ERR_IO, "results: cannot be made: %s", strerror(errno));
+        length = snprintf(directory, size, "results/%s", tl_experiment_name(experiment));
+    }
+    if (length < 0 || (size_t)length >= size)
+        return tl_fail(err, TL_ERR_ARGUMENT, "the path of the results is longer than %zu bytes",
+                       size - 1);
+    return TL_OK;
+}
+
+static tl_status interrupted(const tl_cli_call *call, const char *directory, tl_error *err)
+{
+    char seed[64] = "";
+
+    if (call->value[RUN_SEED].given)
+        snprintf(seed, sizeof seed, " --seed %" PRIu64, call->value[RUN_SEED].count);
+    return tl_fail(err, TL_ERR_INTERRUPTED,
+                   "interrupted; the finished cells are kept. Go on with: tightlip run %s -o %s%s "
+                   "--resume",
+                   call->operand[0], directory, seed);
+}
+
+/* The cell whose ratio is the largest (sign 1) or the least (sign -1). */
+static json_t *extreme_cell(const tl_cli_summary *summary, int sign)
+{
+    json_t *best = NULL, *cell;
+    double best_ratio = -HUGE_VAL;
+    size_t i;
+
+    json_array_foreach(summary->cells, i, cell)
+    {
+        const json_t *ratio = json_object_get(cell, "ratio_log10");
+        if (!json_is_number(ratio) || !(sign * json_number_value(ratio) > best_ratio)) continue;
+        best_ratio = sign * json_number_value(ratio);
+        best = cell;
+    }
+    return best;
+}
+
+/* Prints the paths of the files that are there, or collects them. */
+static json_t *list_files(const char *directory, bool json)
+{
+    static const char *const names[] = {"manifest.json", "cells.ndjson", "data.csv",     "plot.gp",
+                                        "plot.svg",      "plot.png",     "timing.ndjson"};
+    json_t *files = json_array();
+
+    for (size_t i = 0; i < CLI_COUNT_OF(names); i++) {
+        char path[4400];
+        snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        if (access(path, F_OK) != 0) continue;
+        if (!json) printf("%s\n", path);
+        tl_cli_json_append(&files, json_string(path));
+    }
+    return files;
+}
+
+static json_t *run_json(const tl_experiment *experiment, const char *directory,
+                        const tl_cli_summary *summary, json_t *files)
+{
+    return json_pack("{s:s,s:s,s:o,s:I,s:I,s:I,s:O?,s:O?,s:O}", "name",
+                     tl_experiment_name(experiment), "directory", directory, "files", files,
+                     "cells", (json_int_t)json_array_size(summary->cells), "violations",
+                     (json_int_t)summary->violations, "failed", (json_int_t)summary->failed,
+                     "loosest", extreme_cell(summary, 1), "tightest", extreme_cell(summary, -1),
+                     "table", summary->cells);
+}
+
+/* status: of the run, TL_OK or TL_ERR_NUMERIC (all files are there, some cells are not as they
+ * should be: either above a bound, which is the exit code of a refuted claim, or without a value).
+ */
+static tl_status report_run(tl_cli_call *call, const tl_experiment *experiment,
+                            const char *directory, tl_status status, tl_error *err)
+{
+    tl_cli_summary summary;
+    tl_error why = {TL_OK, ""};
+    tl_status reported = tl_cli_summary_read(&summary, directory, &why);
+    json_t *files = NULL;
+
+    if (reported == TL_OK) {
+        tl_cli_summary_print(stderr, &summary);
+        files = list_files(directory, call->json);
+        if (call->json)
+            reported = tl_cli_json_print(run_json(experiment, directory, &summary, files));
+        else
+            json_decref(files);
+    } else if (status == TL_OK && err != NULL) {
+        *err = why;
+    }
+    call->refuted = reported == TL_OK && summary.violations > 0;
+    if (status == TL_ERR_NUMERIC && call->refuted) {
+        fprintf(stderr, "tightlip run: %s\n", err != NULL ? err->text : "");
+        status = TL_OK;
+    }
+    tl_cli_summary_clear(&summary);
+    return status != TL_OK ? status : reported;
+}
+
+static tl_status run_run(tl_cli_call *call, tl_error *err)
+{
+    char directory[4096];
+    tl_experiment *experiment = NULL;
+    tl_cli_progress progress;
+    tl_run_options run = {
+        .directory = directory,
+        .threads = (int)call->value[RUN_THREADS].count,
+        .has_seed = call->value[RUN_SEED].given,
+        .seed = call->value[RUN_SEED].count,
+        .resume = call->value[RUN_RESUME].given,
+        .no_plot = call->value[RUN_NO_PLOT].given,
+        .progress = tl_cli_progress_report,
+        .context = &progress,
+        .stop = &stop_requested,
+    };
+    tl_status status = tl_experiment_load(&experiment, call->operand[0], err);
+
+    if (status == TL_OK)
+        status = choose_directory(call, experiment, directory, sizeof directory, err);
+    if (status == TL_OK) {
+        catch_signals();
+        tl_cli_progress_init(&progress);
+        status = tl_experiment_run(experiment, &run, err);
+        tl_cli_progress_end(&progress);
+    }
+    if (status == TL_ERR_INTERRUPTED) status = interrupted(call, directory, err);
+    if (status == TL_OK || status == TL_ERR_NUMERIC)
+        status = report_run(call, experiment, directory, status, err);
+    tl_experiment_free(experiment);
+    return status;
+}
+
+const tl_cli_verb tl_cli_verb_run = {
+    .name = "run",
+    .operands = "[options] CONFIG",
+    .summary = "run an experiment: sweep, search, bound, record, plot",
+    .details =
+        "Runs every cell of an experiment file and leaves manifest.json, cells.ndjson, data.csv, "
+        "plot.svg and plot.png in DIR. stdout names the files, stderr shows progress and a "
+        "summary. Exit code 3: a found value lies above a bound.",
+    .option = options,
+    .options = RUN_COUNT,
+    .least = 1,
+    .most = 1,
+    .run = run_run,
+};

@@ -1,0 +1,206 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <omp.h>
+
+#include "cli/search.h"
+#include "cli/words.h"
+
+static const char *const preset_words[] = {"worst", "identity", "minus-identity", NULL};
+enum { PRESET_WORST, PRESET_IDENTITY, PRESET_MINUS_IDENTITY };
+
+#define SEARCH_OPTIONS(X)                                                                       \
+    X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,                \
+      "kind of attention")                                                                      \
+    X(D, "d", 'd', COUNT, "D", "2", 1, 4096, NULL, "width of the tokens")                       \
+    X(A, "a", 0, CHOICE, "PRESET", "worst", 0, 0, preset_words,                                 \
+      "the matrix A of the logits <A x_i, x_j>, times --norm-a; worst: A is searched too")      \
+    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of A")             \
+    X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL,                                    \
+      "radius of the ball about the origin that holds every token")                             \
+    X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL,                               \
+      "number of tokens; inf: mean field")                                                      \
+    X(ATOMS, "atoms", 'm', COUNT, "M", "4", 1, 1024, NULL, "at most this many distinct tokens") \
+    X(RESTARTS, "restarts", 0, COUNT, "K", "64", 1, 1000000, NULL, "independent restarts")      \
+    X(EVALUATIONS, "evaluations", 0, COUNT, "E", "4000", 1, 1000000000, NULL,                   \
+      "evaluations of value and gradient, per restart")                                         \
+    X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "seed of the random streams")    \
+    X(STARTS, "starts", 0, SET, "A,B,..", "all", 0, 0, tl_cli_start_words,                      \
+      "where restarts begin; see tightlip list starts; all: those that apply")                  \
+    X(OBJECTIVE, "objective", 0, CHOICE, "WHAT", "norm", 0, 0, tl_cli_objective_words,          \
+      "what is maximised")                                                                      \
+    X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                 \
+      "OpenMP threads; results do not depend on them")                                          \
+    X(OUTPUT, "output", 'o', TEXT, "WITNESS", NULL, 0, 0, NULL, "write what was found, as a file")
+
+enum {
+#define X(id, ...) SEARCH_##id,
+    SEARCH_OPTIONS(X) SEARCH_COUNT
+#undef X
+};
+
+static const tl_cli_option options[SEARCH_COUNT] = {SEARCH_OPTIONS(CLI_OPTION_ROW)};
+
+static tl_status preset_layer(const tl_cli_call *call, tl_layer **layer, tl_error *err)
+{
+    size_t d = (size_t)call->value[SEARCH_D].count;
+    double a = call->value[SEARCH_NORM_A].real;
+    double *A = calloc(2 * d * d, sizeof *A), *V = A != NULL ? A + d * d : NULL;
+    tl_status status;
+
+    if (A == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for width %zu", d);
+    if (call->value[SEARCH_A].count == PRESET_MINUS_IDENTITY) a = -a;
+    for (size_t i = 0; i < d; i++) {
+        A[i * d + i] = a;
+        V[i * d + i] = 1;
+    }
+    status = tl_layer_alloc_av(layer, d, d, A, V);
+    if (status != TL_OK) (void)tl_fail(err, status, "layer of width %zu", d);
+    free(A);
+    return status;
+}
+
+/* The layer, the ball and perhaps tokens: from the flags or from a problem file. */
+static tl_status read_given(const tl_cli_call *call, tl_problem *given, const char **from,
+                            tl_error *err)
+{
+    static const int fixed[] = {SEARCH_ATTENTION, SEARCH_D, SEARCH_A, SEARCH_NORM_A, SEARCH_N};
+    const tl_cli_value *radius = &call->value[SEARCH_RADIUS];
+    tl_status status;
+
+    *from = "--radius";
+    if (call->operands == 0) {
+        if (call->value[SEARCH_ATTENTION].count != TL_KIND_DOT)
+            return tl_fail(err, TL_ERR_UNSUPPORTED, "--attention: only dot can be searched");
+        status = preset_layer(call, &given->layer, err);
+        if (status != TL_OK) return status;
+        return tl_domain_alloc_ball(&given->domain, given->layer->d, radius->real, NULL, err);
+    }
+    for (size_t i = 0; i < CLI_COUNT_OF(fixed); i++)
+        if (call->value[fixed[i]].given)
+            return tl_fail(err, TL_ERR_ARGUMENT, "--%s and a problem file exclude each other",
+                           options[fixed[i]].name);
+    status = tl_problem_read(call->operand[0], given, err);
+    if (status != TL_OK) return status;
+    if (given->domain != NULL && radius->given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "%s has a domain: it and --radius exclude each other",
+                       call->operand[0]);
+    if (radius->given)
+        return tl_domain_alloc_ball(&given->domain, given->layer->d, radius->real, NULL, err);
+    *from = "the file's";
+    if (given->domain != NULL) return TL_OK;
+    *from = "a small ball about the tokens";
+    return tl_domain_alloc_enclosing(&given->domain, given->measure->m, given->measure->d,
+                                     given->measure->x, err);
+}
+
+/* A witness that cannot be written must not be found out after the search. */
+static tl_status check_writable(const tl_cli_call *call, tl_error *err)
+{
+    const char *path = call->value[SEARCH_OUTPUT].text, *slash;
+    char directory[4096] = ".";
+
+    if (path == NULL || access(path, W_OK) == 0) return TL_OK;
+    slash = strrchr(path, '/');
+    if (slash != NULL) snprintf(directory, sizeof directory, "%.*s", (int)(slash - path) + 1, path);
+    if (access(path, F_OK) == 0 || access(directory, W_OK | X_OK) != 0)
+        return tl_fail(err, TL_ERR_IO, "%s: cannot be written", path);
+    return TL_OK;
+}
+
+static void fill_settings(const tl_cli_call *call, tl_search_settings *settings)
+{
+    const tl_cli_value *value = call->value;
+
+    tl_search_defaults(settings);
+    settings->restarts = (size_t)value[SEARCH_RESTARTS].count;
+    settings->evaluations = (size_t)value[SEARCH_EVALUATIONS].count;
+    settings->seed = value[SEARCH_SEED].count;
+    /* "all" stands for those that apply, which the library knows. */
+    if (strcmp(value[SEARCH_STARTS].text, "all") != 0)
+        settings->starts = (unsigned)value[SEARCH_STARTS].count;
+}
+
+static tl_search_problem make_problem(const tl_cli_call *call, const tl_problem *given)
+{
+    const tl_cli_value *value = call->value;
+
+    return (tl_search_problem){
+        .layer = given->layer,
+        .worst_a = call->operands == 0 && value[SEARCH_A].count == PRESET_WORST,
+        .norm_a = value[SEARCH_NORM_A].real,
+        .domain = given->domain,
+        .n = call->operands == 0 ? value[SEARCH_N].count : given->measure->n,
+        .atoms = (size_t)value[SEARCH_ATOMS].count,
+        .log_mass_ratio = (double)NAN,
+        .given = given->measure,
+        .norm = TL_NORM_2,
+        .objective = (tl_objective)value[SEARCH_OBJECTIVE].count,
+    };
+}
+
+static tl_status report_found(tl_cli_call *call, const tl_search_problem *problem,
+                              const tl_search_result *result, const char *from, tl_error *err)
+{
+    tl_cli_bound_row *rows = NULL;
+    tl_cli_search_report report = {
+        problem, result, from, NULL, {problem->norm, result->norm.log_value}};
+    tl_problem witness = tl_cli_search_witness(&report);
+    tl_status status = TL_OK;
+
+    /* The witness first: nothing that fails later can lose it. */
+    if (call->value[SEARCH_OUTPUT].given)
+        status = tl_problem_write(&witness, call->value[SEARCH_OUTPUT].text, err);
+    if (status == TL_OK)
+        status = tl_cli_bounds_at(&rows, result->layer, result->measure, problem->domain, err);
+    if (status != TL_OK) return status;
+    report.rows = rows;
+    call->refuted = tl_cli_bounds_refuted(rows, &report.found);
+    if (call->json)
+        status = tl_cli_json_print(tl_cli_search_json(&report));
+    else
+        tl_cli_search_print(stdout, &report);
+    free(rows);
+    return status;
+}
+
+static tl_status run_search(tl_cli_call *call, tl_error *err)
+{
+    tl_problem given = {.name = NULL};
+    tl_search_result result = {.layer = NULL};
+    tl_search_settings settings;
+    tl_search_problem problem;
+    const char *from = NULL;
+    tl_status status = check_writable(call, err);
+
+    if (status == TL_OK) status = read_given(call, &given, &from, err);
+    if (status == TL_OK) {
+        fill_settings(call, &settings);
+        problem = make_problem(call, &given);
+        status = tl_search_check(&problem, &settings, err);
+    }
+    if (call->value[SEARCH_THREADS].given)
+        omp_set_num_threads((int)call->value[SEARCH_THREADS].count);
+    if (status == TL_OK) status = tl_search_run(&problem, &settings, &result, err);
+    if (status == TL_OK) status = report_found(call, &problem, &result, from, err);
+    tl_search_result_clear(&result);
+    tl_problem_clear(&given);
+    return status;
+}
+
+const tl_cli_verb tl_cli_verb_search = {
+    .name = "search",
+    .operands = "[options] [FILE]",
+    .summary = "search the worst input of one layer, with every bound beside it",
+    .details =
+        "Maximises the local norm over tokens in a ball and over their masses or multiplicities. "
+        "Without FILE the layer is one head with V = identity. With a problem file the layer, n "
+        "and the domain come from the file (a small ball about its tokens if it names none), and "
+        "its tokens are one of the starts.",
+    .option = options,
+    .options = SEARCH_COUNT,
+    .most = 1,
+    .run = run_search,
+};

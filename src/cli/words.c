@@ -1,0 +1,16 @@
+#include "cli/words.h"
+
+#include <stddef.h>
+
+#include "tightlip/attention.h"
+#include "tightlip/norm.h"
+#include "tightlip/search.h"
+
+#define WORD2(id, name) name,
+#define WORD3(id, name, text) name,
+
+const char *const tl_cli_kind_words[] = {TL_KIND_LIST(WORD2) NULL};
+const char *const tl_cli_mask_words[] = {TL_MASK_LIST(WORD2) NULL};
+const char *const tl_cli_norm_words[] = {TL_NORM_LIST(WORD3) NULL};
+const char *const tl_cli_objective_words[] = {TL_OBJECTIVE_LIST(WORD3) NULL};
+const char *const tl_cli_start_words[] = {TL_START_LIST(WORD3) NULL};
