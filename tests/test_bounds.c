@@ -12,7 +12,7 @@ enum { GLOBALS = sizeof global_keys / sizeof global_keys[0] };
 
 Test(bounds, limits_in_g)
 {
-    const double ns[] = {1, 2, 3, 100, 1e9, 0x1p53, 1e18, INFINITY};
+    const double ns[] = {1, 2, 3, 100, 1e9, 0x1p53, 1e18, (double)INFINITY};
 
     for (size_t i = 0; i < sizeof ns / sizeof ns[0]; i++) {
         /* A = 0: averaging, norm 1 whatever n. */
@@ -26,7 +26,8 @@ Test(bounds, limits_in_g)
         }
     }
     /* tau_mf ~ sqrt(27/64) g e^g. */
-    cr_expect_float_eq(plain("sharp", 1e9, INFINITY) - 1e9, log(sqrt(27.0 / 64) * 1e9), 1e-4);
+    cr_expect_float_eq(plain("sharp", 1e9, (double)INFINITY) - 1e9, log(sqrt(27.0 / 64) * 1e9),
+                       1e-4);
     /* n fixed, g to infinity: kappa_n^2 = 1 + (q + sqrt(q^2 + 2(n - 2)))/2, q = n/2 + 2. */
     for (double n = 2; n <= 4096; n *= 2) {
         double q = n / 2 + 2, kappa = sqrt(1 + (q + sqrt(q * q + 2 * (n - 2))) / 2);
@@ -58,7 +59,7 @@ Test(bounds, grow_with_n_and_g)
                           global_keys[k], g, n);
                 before = now;
             }
-            double limit = plain(global_keys[k], g, INFINITY);
+            double limit = plain(global_keys[k], g, (double)INFINITY);
             cr_expect(isnan(limit) || limit >= before - 1e-11 * (1 + g), "%s g %g", global_keys[k],
                       g);
         }

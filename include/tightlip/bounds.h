@@ -63,16 +63,18 @@ const tl_bound *tl_bound_at(size_t i);
 const tl_bound *tl_bound_find(const char *key);
 
 /* Evaluates with the shared checks (query complete, parameters finite and >= 0) first.
- * Errors: TL_ERR_ARGUMENT for a meaningless query (n < 1, negative or non-finite norms),
- * TL_ERR_MEMORY. "Does not apply" is no error. Cost: under 50 ms for scopes ball and mean field,
- * O(H n^2 (k + v) + H n d^2 iterations) local. */
+ * Errors: TL_ERR_ARGUMENT for a meaningless query (n < 1 or not whole, negative or non-finite
+ * norms), TL_ERR_MEMORY. "Does not apply" is no error. Cost: under 50 ms for scopes ball and mean
+ * field, O(H m^2 v (k + v) + H m v^3) local, m atoms. */
 TL_MUST_USE tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_query *query,
                                         tl_bound_value *value);
 
 /* Facts of a layer on a ball (centre NULL: the origin): fills query and head[] (layer->heads of
  * them, owned by the caller, borrowed by query). Norms are rounded up by a margin that covers the
- * rounding of their computation. measure may be NULL (no local bounds then). n from the measure, or
- * given: n = 0 with infinite. */
+ * rounding of their computation. measure may be NULL (no local bounds then): n = 0 with infinite,
+ * for the caller to overwrite. Otherwise n from the measure, rounded up above 2^53.
+ * Errors: TL_ERR_DOMAIN (radius negative or not finite, centre not finite, an atom outside the ball
+ * by more than rounding), TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY, TL_ERR_NUMERIC. */
 TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head,
                                           const tl_layer *layer, const tl_measure *measure,
                                           const double *centre, double radius, tl_error *err);

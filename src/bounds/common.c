@@ -1,0 +1,94 @@
+#include "bounds/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
+{
+    va_list arguments;
+
+    value->applicable = false;
+    value->log_value = (double)NAN;
+    va_start(arguments, format);
+    vsnprintf(value->why, sizeof value->why, format, arguments);
+    va_end(arguments);
+    return TL_OK;
+}
+
+bool tl_bounds_is_dot(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (query->kind == TL_KIND_DOT) return true;
+    (void)tl_bounds_refuse(value, "holds for dot-product attention, not for kind %s",
+                           tl_kind_name(query->kind));
+    return false;
+}
+
+bool tl_bounds_is_unmasked(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (query->mask == TL_MASK_NONE) return true;
+    (void)tl_bounds_refuse(value, "the proof needs every row to see all n tokens, so no %s mask",
+                           tl_mask_name(query->mask));
+    return false;
+}
+
+bool tl_bounds_is_finite_n(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (!query->infinite) return true;
+    (void)tl_bounds_refuse(value, "grows with n: infinite in mean field");
+    return false;
+}
+
+bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (!query->biased) return true;
+    (void)tl_bounds_refuse(value, "published for logits <A x_i, x_j>; a query bias adds <c, x_j>");
+    return false;
+}
+
+bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (query->layer && query->measure) return true;
+    (void)tl_bounds_refuse(value, "local bound: needs the layer and its tokens");
+    return false;
+}
+
+double tl_bounds_log_add(double a, double b)
+{
+    double high = fmax(a, b), low = fmin(a, b);
+
+    return isinf(high) ? high : high + log1p(exp(low - high));
+}
+
+double tl_bounds_up(double x, double size)
+{
+    return x + 32 * DBL_EPSILON * (1 + size);
+}
+
+void tl_bounds_total_start(tl_bounds_total *total)
+{
+    total->sum = total->squares = -(double)INFINITY;
+}
+
+void tl_bounds_total_add(tl_bounds_total *total, const tl_head_facts *head, double log_l)
+{
+    total->sum = tl_bounds_log_add(total->sum, log(head->norm_ov) + log_l);
+    total->squares = tl_bounds_log_add(total->squares, 2 * (log(head->norm_v) + log_l));
+}
+
+tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_query *query,
+                                 tl_bound_value *value)
+{
+    double by_output = log(query->norm_o) + total->squares / 2;
+    double least = fmin(total->sum, by_output);
+
+    if (isnan(least) || least == (double)INFINITY)
+        return tl_bounds_refuse(value, "its ingredients leave the double range");
+    value->applicable = true;
+    value->why[0] = '\0';
+    /* Each head adds the rounding of a few operations on logarithms of this size. */
+    value->log_value =
+        isinf(least) ? least : tl_bounds_up(least, (double)query->heads * fabs(least));
+    return TL_OK;
+}

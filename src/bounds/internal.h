@@ -1,0 +1,49 @@
+/* Shared by the files of src/bounds. */
+#ifndef TIGHTLIP_BOUNDS_INTERNAL_H
+#define TIGHTLIP_BOUNDS_INTERNAL_H
+
+#include "tightlip/bounds.h"
+
+extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bound_half_softmax,
+    tl_bound_schur, tl_bound_sharp, tl_bound_newhouse_inf2, tl_bound_sharp_local,
+    tl_bound_yudin_local;
+
+/* *value := does not apply, because of the formatted reason. Always TL_OK. */
+tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Hypotheses met by many bounds. Each is true when it holds; otherwise *value says why not. */
+bool tl_bounds_is_dot(const tl_bound_query *query, tl_bound_value *value);
+bool tl_bounds_is_unmasked(const tl_bound_query *query, tl_bound_value *value);
+bool tl_bounds_is_finite_n(const tl_bound_query *query, tl_bound_value *value);
+bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value);
+bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value);
+
+/* log(exp(a) + exp(b)) for a, b in [-inf, inf). */
+double tl_bounds_log_add(double a, double b);
+/* x moved up by the rounding of at most 32 operations on terms of total size `size`. */
+double tl_bounds_up(double x, double size);
+
+/* Heads combined, README section 4.6: min(sum_h ||O_h V_h|| L_h, ||O|| (sum_h ||V_h||^2
+ * L_h^2)^(1/2)), with L_h the bound of head h for V = I. All in logarithms. */
+typedef struct {
+    double sum, squares;
+} tl_bounds_total;
+
+void tl_bounds_total_start(tl_bounds_total *total);
+void tl_bounds_total_add(tl_bounds_total *total, const tl_head_facts *head, double log_l);
+tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_query *query,
+                                 tl_bound_value *value);
+
+/* Upper bound of the maximum on [0, 1] of the quartic with Bernstein coefficients b: branch and
+ * bound by subdivision, with a margin for rounding (README section 4.5). */
+double tl_bounds_quartic_max(const double b[5]);
+
+/* The pieces of `sharp` for V = I, as logarithms rounded up; g = rho r (README section 4). */
+double tl_bounds_log_tau_mean_field(double g);
+double tl_bounds_log_tau_schur(double n, bool infinite, double g);
+double tl_bounds_log_tau_pair(double g);
+/* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
+double tl_bounds_log_merge(double log_tau, double g, double c);
+
+#endif

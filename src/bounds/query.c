@@ -1,0 +1,167 @@
+/* Facts of a layer on a ball, each rounded up by a margin that covers its own computation: a sum of
+ * k products is off by at most k eps times the sum of their moduli (eps = 2u leaves a factor two),
+ * and a singular value from LAPACK by a modest multiple of eps times the norm. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bounds/internal.h"
+#include "tightlip/linalg.h"
+
+/* Norm of a rows x cols matrix whose entries carry an error of Frobenius norm at most `error`. */
+static tl_status norm_up(double *norm, size_t rows, size_t cols, const double *a, double error)
+{
+    double size = (double)(rows + cols);
+    tl_status status = tl_norm2_dense(rows, cols, a, norm);
+
+    if (status == TL_OK) *norm = *norm * (1 + 8 * size * DBL_EPSILON) + error;
+    return status;
+}
+
+static double frobenius_columns(size_t rows, size_t cols, size_t stride, const double *a)
+{
+    double norm = 0;
+
+    for (size_t i = 0; i < rows; i++) norm = hypot(norm, tl_nrm2(cols, a + i * stride));
+    return norm;
+}
+
+typedef struct {
+    size_t d;
+    const double *centre; /* d, or NULL */
+    double radius;
+    double *A, *c, *G; /* d x d, d, out x d */
+} scratch;
+
+/* norm_a and rho of head h, and whether it has a query bias. */
+static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, tl_head_facts *fact,
+                             bool *biased)
+{
+    const size_t d = s->d;
+    const tl_head *head = &layer->head[h];
+    const double steps = (double)(head->k + 4) * DBL_EPSILON;
+    const double key = head->K ? tl_nrm2(head->k * d, head->K) : 1;
+    const double scale = fabs(head->scale) * key * steps;
+    double at_centre, centre_norm = s->centre ? tl_nrm2(d, s->centre) : 0;
+    tl_status status;
+
+    tl_layer_logit_map(layer, h, s->A, s->c);
+    status = norm_up(&fact->norm_a, d, d, s->A, scale * tl_nrm2(head->k * d, head->Q));
+    if (status != TL_OK) return status;
+    *biased = *biased || tl_nrm2(d, s->c) > 0;
+    at_centre = head->bq ? scale * tl_nrm2(head->k, head->bq) : 0;
+    at_centre +=
+        ((double)d + 4) * DBL_EPSILON * (tl_nrm2(d, s->c) + tl_nrm2(d * d, s->A) * centre_norm);
+    if (s->centre)
+        for (size_t i = 0; i < d; i++) s->c[i] += tl_dot(d, s->A + i * d, s->centre);
+    at_centre += tl_nrm2(d, s->c);
+    fact->rho = (at_centre + fact->norm_a * s->radius) * (1 + 8 * DBL_EPSILON);
+    return TL_OK;
+}
+
+static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, const scratch *s,
+                             tl_head_facts *fact)
+{
+    const tl_head *head = &layer->head[h];
+    tl_status status = norm_up(&fact->norm_v, head->v, s->d, head->V, 0);
+
+    if (status != TL_OK) return status;
+    fact->norm_ov = fact->norm_v;
+    if (!layer->O) return TL_OK;
+    tl_layer_value_map(layer, h, s->G);
+    double output = frobenius_columns(layer->out, head->v, layer->values, layer->O + column);
+    double error = ((double)head->v + 4) * DBL_EPSILON * output * tl_nrm2(head->v * s->d, head->V);
+    return norm_up(&fact->norm_ov, layer->out, s->d, s->G, error);
+}
+
+static tl_status check_ball(const tl_layer *layer, const tl_measure *measure, const double *centre,
+                            double radius, tl_error *err)
+{
+    if (!isfinite(radius) || radius < 0)
+        return tl_fail(err, TL_ERR_DOMAIN, "ball: radius: expected a finite number >= 0, found %g",
+                       radius);
+    for (size_t i = 0; centre && i < layer->d; i++)
+        if (!isfinite(centre[i]))
+            return tl_fail(err, TL_ERR_DOMAIN,
+                           "ball: centre[%zu]: expected a finite number, found %g", i, centre[i]);
+    if (measure && measure->d != layer->d)
+        return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu as in the layer, found %zu",
+                       layer->d, measure->d);
+    return TL_OK;
+}
+
+/* Every token in the ball, up to the rounding of a stored token: `slack`. */
+static tl_status check_tokens(const tl_measure *measure, const scratch *s, double slack,
+                              tl_error *err)
+{
+    for (size_t k = 0; measure && k < measure->m; k++) {
+        double distance = 0;
+        for (size_t i = 0; i < s->d; i++) {
+            double x = measure->x[k * s->d + i];
+            distance = hypot(distance, s->centre ? x - s->centre[i] : x);
+        }
+        if (distance > s->radius + slack)
+            return tl_fail(
+                err, TL_ERR_DOMAIN,
+                "tokens[%zu]: expected within %.17g of the centre of the ball, found %.17g", k,
+                s->radius, distance);
+    }
+    return TL_OK;
+}
+
+static tl_status fill(tl_bound_query *query, tl_head_facts *head, const scratch *s, tl_error *err)
+{
+    const tl_layer *layer = query->layer;
+    tl_status status = TL_OK;
+    size_t column = 0;
+
+    for (size_t h = 0; h < layer->heads && status == TL_OK; h++) {
+        status = logit_facts(layer, h, s, &head[h], &query->biased);
+        if (status == TL_OK) status = value_facts(layer, h, column, s, &head[h]);
+        column += layer->head[h].v;
+    }
+    if (status == TL_OK && layer->O)
+        status = norm_up(&query->norm_o, layer->out, layer->values, layer->O, 0);
+    if (status != TL_OK)
+        return tl_fail(err, status, "layer: its matrix norms: %s", tl_status_text(status));
+    return TL_OK;
+}
+
+tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const tl_layer *layer,
+                              const tl_measure *measure, const double *centre, double radius,
+                              tl_error *err)
+{
+    const size_t d = layer->d;
+    scratch s = {.d = d, .centre = centre};
+    tl_status status = check_ball(layer, measure, centre, radius, err);
+    if (status != TL_OK) return status;
+
+    /* A token on the sphere is rounded to one a little outside. */
+    double centre_norm = centre ? tl_nrm2(d, centre) : 0;
+    double slack = ((double)d + 8) * DBL_EPSILON * (radius + centre_norm);
+    s.radius = radius;
+    status = check_tokens(measure, &s, slack, err);
+    if (status != TL_OK) return status;
+    s.radius = radius + 2 * slack;
+    *query = (tl_bound_query){.kind = layer->kind,
+                              .mask = layer->mask,
+                              .infinite = !measure || measure->n == 0,
+                              .radius = s.radius,
+                              .radius_origin = (s.radius + centre_norm) * (1 + 4 * DBL_EPSILON),
+                              .heads = layer->heads,
+                              .head = head,
+                              .norm_o = 1,
+                              .layer = layer,
+                              .measure = measure};
+    /* Above 2^53 the conversion may round down. */
+    if (!query->infinite) query->n = (double)measure->n;
+    if (query->n >= 0x1p53) query->n = nextafter(query->n, (double)INFINITY);
+    double *block = malloc((d * d + d + layer->out * d) * sizeof *block);
+    if (!block) return tl_fail(err, TL_ERR_MEMORY, "layer: out of memory for its maps");
+    s.A = block;
+    s.c = block + d * d;
+    s.G = s.c + d;
+    status = fill(query, head, &s, err);
+    free(block);
+    return status;
+}

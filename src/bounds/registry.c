@@ -1,0 +1,91 @@
+#include <math.h>
+#include <string.h>
+
+#include "bounds/internal.h"
+
+static const tl_bound *const table[] = {
+    &tl_bound_castin_general, &tl_bound_castin_mean_field,
+    &tl_bound_half_softmax,   &tl_bound_schur,
+    &tl_bound_sharp,          &tl_bound_newhouse_inf2,
+    &tl_bound_sharp_local,    &tl_bound_yudin_local,
+};
+
+enum { COUNT = sizeof table / sizeof table[0] };
+
+const char *tl_scope_name(tl_scope scope)
+{
+    switch (scope) {
+    case TL_SCOPE_BALL:
+        return "ball";
+    case TL_SCOPE_MEAN_FIELD:
+        return "mean-field";
+    case TL_SCOPE_LOCAL:
+        return "local";
+    }
+    return "unknown";
+}
+
+const char *tl_provenance_name(tl_provenance provenance)
+{
+    switch (provenance) {
+    case TL_PROVENANCE_PUBLISHED:
+        return "published";
+    case TL_PROVENANCE_PROVEN:
+        return "proven";
+    case TL_PROVENANCE_REFUTED:
+        return "refuted";
+    }
+    return "unknown";
+}
+
+size_t tl_bound_count(void)
+{
+    return COUNT;
+}
+
+const tl_bound *tl_bound_at(size_t i)
+{
+    return i < COUNT ? table[i] : NULL;
+}
+
+const tl_bound *tl_bound_find(const char *key)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(table[i]->key, key) == 0) return table[i];
+    return NULL;
+}
+
+/* Finite and not negative. */
+static bool is_size(double x)
+{
+    return isfinite(x) && x >= 0;
+}
+
+static bool meaningful(const tl_bound_query *query)
+{
+    if (!query->infinite && !(isfinite(query->n) && query->n >= 1 && floor(query->n) == query->n))
+        return false;
+    if (!is_size(query->radius) || !is_size(query->radius_origin) || !is_size(query->norm_o))
+        return false;
+    if (query->heads == 0 || !query->head) return false;
+    for (size_t h = 0; h < query->heads; h++) {
+        const tl_head_facts *head = &query->head[h];
+        if (!is_size(head->norm_a) || !is_size(head->norm_v) || !is_size(head->norm_ov) ||
+            !is_size(head->rho))
+            return false;
+    }
+    if (query->layer && query->layer->heads != query->heads) return false;
+    if (query->measure) {
+        if (query->layer && query->measure->d != query->layer->d) return false;
+        if ((query->measure->n == 0) != query->infinite) return false;
+    }
+    return true;
+}
+
+tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_query *query,
+                            tl_bound_value *value)
+{
+    if (!bound || !query || !value || !meaningful(query)) return TL_ERR_ARGUMENT;
+    *value = (tl_bound_value){.applicable = false, .log_value = (double)NAN};
+    return bound->evaluate(query, value);
+}

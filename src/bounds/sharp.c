@@ -1,0 +1,174 @@
+/* The bounds of this project on a ball: schur and sharp. Proofs: README section 4. */
+#include <float.h>
+#include <math.h>
+
+#include "bounds/internal.h"
+
+/* Theorem 4.4: tau^2 = exp(2g) max over p of [(1-p) + p e] [p (1 + 2g(1-p))^2 + e (1-p) (1 -
+ * 2gp)^2], e = exp(-2g), in Bernstein coefficients divided by s^2 = (1 + 2g)^2. */
+double tl_bounds_log_tau_mean_field(double g)
+{
+    const double s = 1 + 2 * g, e = exp(-2 * g), t = (1 - 2 * g) / s;
+    const double heavy[4] = {0, 1.0 / 3, 2 / (3 * s), 1 / s / s};
+    const double light[4] = {1 / s / s, 2 * t / (3 * s), t * t / 3, 0};
+    double cubic[4], b[5];
+
+    for (int i = 0; i < 4; i++) cubic[i] = heavy[i] + e * light[i];
+    for (int i = 0; i < 5; i++) {
+        double kept = i < 4 ? cubic[i] * (4 - i) / 4 : 0;
+        double raised = i > 0 ? cubic[i - 1] * i / 4 : 0;
+        b[i] = kept + e * raised;
+    }
+    return tl_bounds_up(g + log(s) + log(tl_bounds_quartic_max(b)) / 2, 2 * g + 2 * log(s));
+}
+
+/* Proposition 4.5: n = 2, tau^2 = max over D in [0, tanh g] of 1 + D^2 + 2g D (1 - D^2) + g^2 (1 -
+ * D^2)^2. Divided by s^2 = (1 + g)^2. */
+double tl_bounds_log_tau_pair(double g)
+{
+    const double s = 1 + g, top = tanh(g) * (1 + 4 * DBL_EPSILON), u = g / s;
+    /* Powers of y in D = top y, then power basis to Bernstein. */
+    const double power[5] = {1 / s / s + u * u, 2 * u / s * top,
+                             (1 / s / s - 2 * u * u) * top * top, -2 * u / s * top * top * top,
+                             u * u * top * top * top * top};
+    static const double binomial[5][5] = {
+        {1, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {1, 2, 1, 0, 0}, {1, 3, 3, 1, 0}, {1, 4, 6, 4, 1}};
+    double b[5];
+
+    for (int i = 0; i < 5; i++) {
+        b[i] = 0;
+        for (int k = 0; k <= i; k++) b[i] += power[k] * binomial[i][k] / binomial[4][k];
+    }
+    /* Signed terms: their rounding is relative to the largest, at most 2 each. */
+    return tl_bounds_up(log(s) + log(tl_bounds_quartic_max(b) + 64 * DBL_EPSILON) / 2, 2 * log(s));
+}
+
+/* log of (1+g^2)^(1-b/2) n max_p p (1 + 2g(1-p))^b over p <= p_max, and its slope in b. */
+static double schur_at(double n, bool infinite, double g, double b, double *slope)
+{
+    const double log_w2 = 2 * log(hypot(1, g));
+    double log_np = 2 * g, log_reach = log1p(2 * g);
+
+    if (!infinite) {
+        double rest = exp(log(n - 1) - 2 * g); /* (1 - p_max) / p_max */
+        double inner = (0.5 / g + 1) / (1 + b);
+        if (inner * (1 + rest) <= 1) {
+            log_np = log(n) + log(inner);
+            log_reach += log(b / (1 + b));
+        } else {
+            log_np = log(n) - log1p(rest);
+            log_reach = log1p(2 * g * (rest / (1 + rest)));
+        }
+    }
+    *slope = log_reach - log_w2 / 2;
+    return (1 - b / 2) * log_w2 + log_np + b * log_reach;
+}
+
+double tl_bounds_log_tau_schur(double n, bool infinite, double g)
+{
+    /* A maximum of affine functions of b is convex: bisection on the sign of the slope. Any b is a
+     * bound, so nothing depends on how well this converges. */
+    double low = 0, high = 2, slope;
+    double best = schur_at(n, infinite, g, low, &slope);
+
+    best = fmin(best, schur_at(n, infinite, g, high, &slope));
+    for (int step = 0; step < 52; step++) {
+        double middle = (low + high) / 2;
+        best = fmin(best, schur_at(n, infinite, g, middle, &slope));
+        if (slope > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    return tl_bounds_up(best / 2, 2 * g + (infinite ? 0 : log(n)) + 4 * log1p(2 * g));
+}
+
+double tl_bounds_log_merge(double log_tau, double g, double c)
+{
+    double unit = fmax(log_tau, log(c)), log_w = fmin(log(hypot(1, g)), log_tau);
+    double t = exp(log_tau - unit), w = exp(log_w - unit), k = exp(log(c) - unit);
+    double square = k * k + (t * t + 2 * k * w + t * sqrt(t * t + 4 * k * (k + w))) / 2;
+
+    return tl_bounds_up(unit + log(square) / 2, fabs(unit));
+}
+
+/* A query's head on its ball. False, with the reason in value, when g leaves the double range. */
+static bool head_size(const tl_bound_query *query, size_t h, double *g, double *c,
+                      tl_bound_value *value)
+{
+    /* Three and two roundings. */
+    *g = query->head[h].rho * query->radius * (1 + 4 * DBL_EPSILON);
+    *c = query->head[h].norm_a * query->radius * query->radius * (1 + 4 * DBL_EPSILON);
+    if (isfinite(4 * *g) && isfinite(*c)) return true;
+    (void)tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
+    return false;
+}
+
+static double log_schur(const tl_bound_query *query, double g, double c)
+{
+    if (!query->infinite && query->n < 2) return 0;
+    double log_tau = tl_bounds_log_tau_schur(query->n, query->infinite, g);
+    double log_sum = tl_bounds_log_add(log_tau, log(c));
+
+    return tl_bounds_up(log_sum, fabs(log_sum));
+}
+
+static double log_sharp(const tl_bound_query *query, double g, double c)
+{
+    if (!query->infinite && query->n < 2) return 0;
+    double log_tau = fmin(tl_bounds_log_tau_mean_field(g),
+                          tl_bounds_log_tau_schur(query->n, query->infinite, g));
+    if (!query->infinite) {
+        double half = log(query->n) / 2, spread = log1p(g / sqrt(2));
+        log_tau = fmin(log_tau, tl_bounds_up(half + spread, half + spread));
+    }
+    if (!query->infinite && query->n <= 2) log_tau = fmin(log_tau, tl_bounds_log_tau_pair(g));
+    return tl_bounds_log_merge(log_tau, g, c);
+}
+
+static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
+                          double (*log_l)(const tl_bound_query *, double, double))
+{
+    tl_bounds_total total;
+
+    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value)) return TL_OK;
+    tl_bounds_total_start(&total);
+    for (size_t h = 0; h < query->heads; h++) {
+        double g, c;
+        if (!head_size(query, h, &g, &c, value)) return TL_OK;
+        tl_bounds_total_add(&total, &query->head[h], log_l(query, g, c));
+    }
+    return tl_bounds_total_finish(&total, query, value);
+}
+
+static tl_status schur(const tl_bound_query *query, tl_bound_value *value)
+{
+    return evaluate(query, value, log_schur);
+}
+
+static tl_status sharp(const tl_bound_query *query, tl_bound_value *value)
+{
+    return evaluate(query, value, log_sharp);
+}
+
+const tl_bound tl_bound_schur = {
+    .key = "schur",
+    .title = "||V|| (min over b of a weighted Schur test, plus ||A|| r^2)",
+    .citation = "tightlip, src/bounds/README.md section 4.2",
+    .hypotheses = "dot product, no mask; tokens in a ball about any centre, biases allowed",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_BALL,
+    .provenance = TL_PROVENANCE_PROVEN,
+    .evaluate = schur,
+};
+
+const tl_bound tl_bound_sharp = {
+    .key = "sharp",
+    .title = "||V|| U(tau, w, ||A|| r^2), tau the best row bound",
+    .citation = "tightlip, src/bounds/README.md sections 4.1 to 4.5",
+    .hypotheses = "dot product, no mask; tokens in a ball about any centre, biases allowed",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_BALL,
+    .provenance = TL_PROVENANCE_PROVEN,
+    .evaluate = sharp,
+};
