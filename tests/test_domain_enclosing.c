@@ -83,7 +83,8 @@ Test(domain_enclosing, no_other_centre_is_better)
     double x[M * D], c[D], u[D];
 
     for (int draw = 0; draw < 60; draw++) {
-        size_t d = 1 + gsl_rng_uniform_int(rng, D), m = 2 + gsl_rng_uniform_int(rng, M - 1), far;
+        size_t d = 1 + gsl_rng_uniform_int(rng, D), m = 2 + gsl_rng_uniform_int(rng, M - 1),
+               far = 0;
         tl_domain *ball;
         for (size_t i = 0; i < m * d; i++) x[i] = random_normal(rng);
         cr_assert_eq(tl_domain_alloc_enclosing(&ball, m, d, x, NULL), TL_OK);

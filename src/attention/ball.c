@@ -74,18 +74,38 @@ static size_t only_coordinate(size_t d, const double *x, const double *centre)
     return found;
 }
 
+/* 1 when |x - centre| <= r for certain, -1 when it is larger for certain, 0 when plain sums cannot
+ * tell. Each square is off by at most 4 roundings, their sum by d more. */
+static int quick_answer(size_t d, const double *x, const double *centre, double radius)
+{
+    double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius, sum = 0;
+
+    if (!(radius > 0x1p-400 && radius < 0x1p400)) return 0;
+    for (size_t i = 0; i < d; i++) {
+        double y = centre ? x[i] - centre[i] : x[i];
+        sum += y * y;
+    }
+    if (sum <= square * (1 - slack)) return 1;
+    return sum > square * (1 + slack) ? -1 : 0;
+}
+
 bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius)
 {
-    double scale = unit_scale(radius), r = radius * scale, square = r * r;
-    double units = 8 * ((double)d + 8), slack;
-    size_t only = only_coordinate(d, x, centre);
+    double units = 8 * ((double)d + 8), scale, r, square, slack;
+    int quick = quick_answer(d, x, centre, radius);
+    size_t only;
     wide sum;
 
+    if (quick != 0) return quick > 0;
     /* On an axis the sphere itself can be met exactly, and the slack below would refuse it. */
+    only = only_coordinate(d, x, centre);
     if (only < d) {
         wide y = exact_difference(x[only], centre ? centre[only] : 0);
         if (y.low == 0) return fabs(y.high) <= radius;
     }
+    scale = unit_scale(radius);
+    r = radius * scale;
+    square = r * r;
     sum = sum_of_squares(d, x, centre, scale);
     if (!(isfinite(sum.high) && isfinite(sum.low))) return false;
     slack = units * DBL_EPSILON * DBL_EPSILON * (sum.high + square) + units * 0x1p-1000;

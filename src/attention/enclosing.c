@@ -17,9 +17,22 @@ typedef struct {
     const double *x; /* m x d */
     double *centre;  /* d: sum_i weight_i x_i */
     double *weight;  /* m, a point of the simplex */
-    double *square;  /* m: squared distances to the centre in units of `unit` */
-    double unit;
+    double *square;  /* m: squared distances to the centre, times scale^2 */
+    double scale;    /* one over the spread, so that no square overflows or underflows */
 } state;
+
+/* Plain sums will do: the tolerance is far above their rounding. */
+static double scaled_square(const state *s, size_t i)
+{
+    const double *x_i = s->x + i * s->d;
+    double sum = 0;
+
+    for (size_t j = 0; j < s->d; j++) {
+        double y = (x_i[j] - s->centre[j]) * s->scale;
+        sum += y * y;
+    }
+    return sum;
+}
 
 static void move_centre(state *s, size_t i, double step)
 {
@@ -36,8 +49,7 @@ static bool improve(state *s)
     double mean = 0, excess, lack, step, drop;
 
     for (size_t i = 0; i < s->m; i++) {
-        double r = tl_ball_distance(s->d, s->x + i * s->d, s->centre) / s->unit;
-        s->square[i] = r * r;
+        s->square[i] = scaled_square(s, i);
         mean += s->weight[i] * s->square[i];
         if (s->square[i] > s->square[far]) far = i;
         if (s->weight[i] > 0 && (near == SIZE_MAX || s->square[i] < s->square[near])) near = i;
@@ -73,7 +85,7 @@ static void start(state *s)
                 found = i;
             }
         }
-        s->unit = best > 0 ? best : 1;
+        s->scale = 1 / fmax(best, DBL_MIN);
         far[1] = far[0];
         far[0] = found;
     }
