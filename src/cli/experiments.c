@@ -22,7 +22,7 @@ static int is_config(const struct dirent *entry)
     return end != NULL && end != entry->d_name && strcmp(end, ".cfg") == 0;
 }
 
-/* Without a setting `question`, the first paragraph of the comment that opens the file. */
+/* The first paragraph of the comment that opens the file. */
 static void read_comment(const char *path, char question[TEXT_SIZE])
 {
     FILE *file = fopen(path, "r");
@@ -40,7 +40,8 @@ static void read_comment(const char *path, char question[TEXT_SIZE])
     (void)fclose(file);
 }
 
-/* A file that does not parse is still listed, by its file name. */
+/* A file that does not parse is still listed, by its file name. The opening comment asks the
+ * question in words; the setting `question`, which the plot shows, stands in for it. */
 static void read_titles(const char *path, const char *file, char name[TEXT_SIZE],
                         char question[TEXT_SIZE])
 {
@@ -49,15 +50,15 @@ static void read_titles(const char *path, const char *file, char name[TEXT_SIZE]
 
     snprintf(name, TEXT_SIZE, "%.*s", (int)(strlen(file) - strlen(".cfg")), file);
     question[0] = '\0';
+    read_comment(path, question);
     config_init(&config);
     if (config_read_file(&config, path) == CONFIG_TRUE) {
         if (config_lookup_string(&config, "name", &text) == CONFIG_TRUE)
             snprintf(name, TEXT_SIZE, "%s", text);
-        if (config_lookup_string(&config, "question", &text) == CONFIG_TRUE)
+        if (question[0] == '\0' && config_lookup_string(&config, "question", &text) == CONFIG_TRUE)
             snprintf(question, TEXT_SIZE, "%s", text);
     }
     config_destroy(&config);
-    if (question[0] == '\0') read_comment(path, question);
 }
 
 static json_t *list_one(const char *directory, const char *file, bool json)
