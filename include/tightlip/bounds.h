@@ -7,15 +7,23 @@
 
 #include "tightlip/norm.h"
 
+/* Where a bound holds; `name` is the word of the file formats. */
+#define TL_SCOPE_LIST(X)                                                                        \
+    X(TL_SCOPE_GLOBAL, "global", "all inputs, the whole space")                                 \
+    X(TL_SCOPE_BALL, "ball", "all inputs whose tokens lie in a ball")                           \
+    X(TL_SCOPE_MEAN_FIELD, "mean-field", "as ball, one constant for every n and every measure") \
+    X(TL_SCOPE_FROBENIUS, "frobenius-ball", "all inputs within epsilon of X in Frobenius norm") \
+    X(TL_SCOPE_LOCAL, "local", "at one input X")
+
 typedef enum {
-    TL_SCOPE_BALL,
-    TL_SCOPE_MEAN_FIELD,
-    TL_SCOPE_LOCAL
-} tl_scope; /* global on a ball; the same for every n and
-     measure; at one X */
+#define X(id, name, text) id,
+    TL_SCOPE_LIST(X)
+#undef X
+} tl_scope;
+
 typedef enum { TL_PROVENANCE_PUBLISHED, TL_PROVENANCE_PROVEN, TL_PROVENANCE_REFUTED } tl_provenance;
 
-const char *tl_scope_name(tl_scope scope);                /* "ball", "mean-field", "local" */
+const char *tl_scope_name(tl_scope scope);                /* "ball", .. */
 const char *tl_provenance_name(tl_provenance provenance); /* "published", "proven", "refuted" */
 
 /* What a bound may know of one head. */
@@ -24,6 +32,9 @@ typedef struct {
     double norm_v;  /* ||V_h||_2 */
     double norm_ov; /* ||O_h V_h||_2 */
     double rho;     /* max over the domain of |A x + c| */
+    double norm_q;  /* ||Q||_2; kinds l2 and cosine */
+    double norm_k;  /* ||K||_2; kind cosine */
+    size_t width;   /* k: rows of Q */
 } tl_head_facts;
 
 typedef struct {
@@ -31,15 +42,20 @@ typedef struct {
     tl_mask mask;
     bool infinite;        /* n = infinity (mean field) */
     double n;             /* number of tokens when finite, >= 1 (exact below 2^53) */
-    double radius;        /* of a ball that holds every token, about any centre */
+    size_t d;             /* token width */
+    double radius;        /* of a ball that holds every token, about any centre; INFINITY: the whole
+                             space */
     double radius_origin; /* of a ball about the origin that holds every token: published bounds
                              need it */
     bool biased;          /* some c_h is not zero */
     size_t heads;
     const tl_head_facts *head; /* borrowed */
     double norm_o;             /* ||O||_2, 1 without an output matrix */
-    const tl_layer *layer;     /* for local bounds, or NULL */
+    const tl_layer *layer;     /* for bounds that need the matrices themselves, or NULL */
     const tl_measure *measure; /* for local bounds, or NULL */
+    double epsilon;            /* radius of the Frobenius ball around measure; 0: none asked for */
+    double bias;               /* kind sigmoid: added to every logit */
+    double nu, tau, eps;       /* kind cosine: nu softmax(tau q k'), rows over sqrt(|q|^2 + eps) */
 } tl_bound_query;
 
 typedef struct {

@@ -145,6 +145,7 @@ tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const 
     s.radius = radius + 2 * slack;
     *query = (tl_bound_query){.kind = layer->kind,
                               .mask = layer->mask,
+                              .d = layer->d,
                               .infinite = !measure || measure->n == 0,
                               .radius = s.radius,
                               .radius_origin = (s.radius + centre_norm) * (1 + 4 * DBL_EPSILON),

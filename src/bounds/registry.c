@@ -15,12 +15,11 @@ enum { COUNT = sizeof table / sizeof table[0] };
 const char *tl_scope_name(tl_scope scope)
 {
     switch (scope) {
-    case TL_SCOPE_BALL:
-        return "ball";
-    case TL_SCOPE_MEAN_FIELD:
-        return "mean-field";
-    case TL_SCOPE_LOCAL:
-        return "local";
+#define X(id, name, text) \
+    case id:              \
+        return name;
+        TL_SCOPE_LIST(X)
+#undef X
     }
     return "unknown";
 }
