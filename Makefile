@@ -46,6 +46,7 @@ RACES := $(RACE_C:tests/race/%.c=$(BUILD)/race/%)
 PROGRAM := $(BUILD)/tightlip
 STATIC := $(BUILD)/libtightlip.a
 SHARED := $(BUILD)/libtightlip.so
+SUPPORT := $(BUILD)/libsupport.a
 STAMP := $(BUILD)/tightlip_version.h
 
 # ---- compilers -----------------------------------------------------------------------------------
@@ -184,21 +185,26 @@ $(SHARED): $(LIB_O)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -shared -Wl,-soname,libtightlip.so.$(SOVERSION) \
 	    -Wl,-Bsymbolic-functions -o $@ $^ $(LIBS)
 
+# An archive: benchmarks and race drivers take what they use, and are not linked with Criterion.
+$(SUPPORT): $(SUPPORT_O)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 $(PROGRAM): $(CLI_O) $(STATIC)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SUPPORT_O) $(STATIC) | $(BUILD)/probed-tests
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SUPPORT) $(STATIC) | $(BUILD)/probed-tests
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS) $(CRITERION_LIBS)
 
-$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(SUPPORT_O) $(STATIC)
+$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(STATIC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
 
-$(BUILD)/race/%: $(BUILD)/obj/tests/race/%.o $(SUPPORT_O) $(STATIC)
+$(BUILD)/race/%: $(BUILD)/obj/tests/race/%.o $(SUPPORT) $(STATIC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
@@ -284,8 +290,7 @@ demo: all ## a sweep in under a minute, and where its plot lies
 
 .PHONY: bench
 bench: all $(BENCHES) ## timings, each beside a check of the answer
-	@for b in $(BENCHES) $(wildcard tests/bench/*.sh); do echo "== $$b"; \
-	    OPENBLAS_NUM_THREADS=1 $$b || exit 1; done
+	@tests/bench/bench.py $(BUILD)/bench
 
 .PHONY: results
 results: all ## run every experiment into results/

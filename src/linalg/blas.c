@@ -10,8 +10,9 @@ extern void bli_thread_set_num_threads(long threads) __attribute__((weak));
 
 const char *tl_blas_provider(void)
 {
-    if (openblas_get_config) return openblas_get_config();
+    /* BLIS first: LAPACK may bring an OpenBLAS along that is not the one called here. */
     if (bli_info_get_version_str) return "BLIS";
+    if (openblas_get_config) return openblas_get_config();
     return "reference BLAS";
 }
 

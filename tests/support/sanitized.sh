@@ -7,7 +7,6 @@ rm -f "$dir"/report.*
 export ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:log_path=$PWD/$dir/report"
 case $dir in /*) ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:log_path=$dir/report" ;; esac
 export UBSAN_OPTIONS="print_stacktrace=1"
-export LSAN_OPTIONS="suppressions=$PWD/tests/support/lsan.txt:print_suppressions=0"
 "$(dirname "$0")/run.sh" "$@"
 rc=$?
 for report in "$dir"/report.*; do
