@@ -1,0 +1,107 @@
+#include "experiment/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Facts for a searched A hold for every A of that norm, not only for the one found. */
+static void widen_to_worst(tl_bound_query *query, tl_head_facts *head, const tl_cell *cell)
+{
+    double norm = cell->attention.norm_a * (1 + 4 * DBL_EPSILON);
+
+    if (!cell->attention.worst_a) return;
+    if (head->norm_a < norm) head->norm_a = norm;
+    if (head->rho < norm * query->radius_origin) head->rho = norm * query->radius_origin;
+}
+
+/* Relative rounding error of a computed norm, as an absolute error of its logarithm: N eps from the
+ * singular value of an N x N block, and the exponentials, whose arguments (logits up to rho R) and
+ * logarithms are rounded once each. */
+static double rounding(const tl_bound_query *query, const tl_measure *mu, double log_lower,
+                       double log_bound)
+{
+    const tl_layer *layer = query->layer;
+    double size = (double)mu->m * (double)(layer->d > layer->out ? layer->d : layer->out);
+    double logits = 0;
+
+    for (size_t h = 0; h < query->heads; h++)
+        logits = fmax(logits, query->head[h].rho * query->radius_origin);
+    return 8 * DBL_EPSILON * (size + 4 * logits + fabs(log_lower) + fabs(log_bound) + 4);
+}
+
+static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, bool comparable,
+                         bool violated)
+{
+    json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "key", bound->key, "norm",
+                            tl_norm_name(bound->norm), "scope", tl_scope_name(bound->scope),
+                            "provenance", tl_provenance_name(bound->provenance), "comparable",
+                            comparable, "applicable", value->applicable);
+    double log_value = value->applicable ? value->log_value : (double)NAN;
+    int bad = !row;
+
+    bad = bad || tl_json_set_number(row, "log10", log_value / TL_LN10);
+    bad = bad || tl_json_set_number(row, "value", exp(log_value));
+    bad = bad || json_object_set_new(row, "why",
+                                     value->applicable ? json_null() : json_string(value->why));
+    if (violated) bad = bad || json_object_set_new(row, "violation", json_true());
+    if (!bad) return row;
+    json_decref(row);
+    return NULL;
+}
+
+/* A local bound holds at one input: it closes no search over inputs. */
+static bool closes(const tl_bound *bound, const tl_cell *cell)
+{
+    return bound->provenance != TL_PROVENANCE_REFUTED &&
+           (bound->scope != TL_SCOPE_LOCAL || !cell->searched);
+}
+
+static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const tl_cell *cell,
+                         const tl_bound_query *query, double log_lower, tl_bound_table *out,
+                         tl_error *err)
+{
+    tl_bound_value value = {0};
+    tl_status s = tl_bound_evaluate(bound, query, &value);
+    bool comparable = bound->norm == ex->norm, violated;
+
+    if (s) return tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
+    violated =
+        value.applicable && comparable && bound->provenance != TL_PROVENANCE_REFUTED &&
+        log_lower > value.log_value + rounding(query, query->measure, log_lower,
+                                               isfinite(value.log_value) ? value.log_value : 0);
+    if (violated) out->violated = true;
+    if (value.applicable && comparable && closes(bound, cell) &&
+        (!out->best || value.log_value < out->best_log)) {
+        out->best = bound->key;
+        out->best_log = value.log_value;
+    }
+    if (json_array_append_new(out->rows, bound_row(bound, &value, comparable, violated)))
+        return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    return TL_OK;
+}
+
+tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell, const tl_layer *layer,
+                              const tl_measure *mu, double log_lower, tl_bound_table *out,
+                              tl_error *err)
+{
+    tl_head_facts *head = calloc(layer->heads, sizeof *head);
+    tl_bound_query query;
+    tl_status s;
+
+    *out = (tl_bound_table){.rows = json_array()};
+    if (!head || !out->rows) {
+        s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    } else {
+        s = tl_bound_query_init(&query, head, layer, mu, cell->domain->centre, cell->domain->radius,
+                                err);
+        if (!s) widen_to_worst(&query, head, cell);
+    }
+    for (size_t i = 0; !s && i < ex->bounds; i++)
+        s = add_row(ex, ex->bound[i], cell, &query, log_lower, out, err);
+    free(head);
+    if (s) {
+        json_decref(out->rows);
+        out->rows = NULL;
+    }
+    return s;
+}

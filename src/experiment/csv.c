@@ -1,0 +1,196 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/buffer.h"
+#include "experiment/internal.h"
+
+/* A text cell: quoted where it holds a comma, a quote or a line end. */
+static void put_text(tl_buffer *b, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        tl_buffer_text(b, text);
+        return;
+    }
+    tl_buffer_text(b, "\"");
+    for (; *text; text++) {
+        if (*text == '"') tl_buffer_text(b, "\"");
+        tl_buffer_put(b, text, 1);
+    }
+    tl_buffer_text(b, "\"");
+}
+
+static void put_value(tl_buffer *b, const json_t *value)
+{
+    char text[40] = "";
+
+    if (json_is_integer(value))
+        (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        (void)snprintf(text, sizeof text, "%.17g", json_real_value(value));
+    else if (json_is_boolean(value))
+        (void)snprintf(text, sizeof text, "%d", json_is_true(value));
+    if (json_is_string(value))
+        put_text(b, json_string_value(value));
+    else
+        tl_buffer_text(b, text);
+}
+
+static const char *const lower_columns[][2] = {
+    {"lower", "value"},
+    {"lower_log10", "log10"},
+    {"joint_log10", "joint_log10"},
+    {"split_log10", "split_log10"},
+    {"split", "split"},
+};
+
+static const char *const tail_columns[][2] = {
+    {"atoms", "atoms"},
+    {"min_mass_log10", "min_mass_log10"},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static bool has_given(const tl_experiment *ex)
+{
+    return ex->search && ex->tokens;
+}
+
+static void put_header(tl_buffer *b, const tl_experiment *ex)
+{
+    static const char more[] = ",objective_log10,best_bound,ratio,ratio_log10";
+
+    for (size_t i = 0; i < ex->variables; i++) {
+        put_text(b, ex->variable[i].name);
+        tl_buffer_text(b, ",");
+    }
+    for (size_t i = 0; i < COUNT(lower_columns); i++) {
+        if (i) tl_buffer_text(b, ",");
+        put_text(b, lower_columns[i][0]);
+    }
+    if (has_given(ex)) tl_buffer_text(b, ",given_log10");
+    for (size_t i = 0; i < COUNT(tail_columns); i++) {
+        tl_buffer_text(b, ",");
+        put_text(b, tail_columns[i][0]);
+    }
+    tl_buffer_text(b, more);
+    for (size_t i = 0; i < ex->bounds; i++) {
+        tl_buffer_text(b, ",bound:");
+        tl_buffer_text(b, ex->bound[i]->key);
+    }
+    tl_buffer_text(b, "\n");
+}
+
+static const json_t *bound_in(const json_t *record, const char *key)
+{
+    const json_t *bounds = json_object_get(record, "bounds");
+
+    for (size_t i = 0; i < json_array_size(bounds); i++) {
+        const json_t *row = json_array_get(bounds, i);
+        const char *name = json_string_value(json_object_get(row, "key"));
+        if (name && strcmp(name, key) == 0) return row;
+    }
+    return NULL;
+}
+
+static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
+{
+    const json_t *lower = json_object_get(record, "lower");
+    const json_t *ratio = json_object_get(record, "ratio_log10");
+    const json_t *variables = json_object_get(record, "variables");
+    double linear = json_is_number(ratio) ? pow(10, json_number_value(ratio)) : (double)NAN;
+    char text[40] = "";
+
+    for (size_t i = 0; i < ex->variables; i++) {
+        put_value(b, json_object_get(variables, ex->variable[i].name));
+        tl_buffer_text(b, ",");
+    }
+    for (size_t i = 0; i < COUNT(lower_columns); i++) {
+        if (i) tl_buffer_text(b, ",");
+        put_value(b, json_object_get(lower, lower_columns[i][1]));
+    }
+    if (has_given(ex)) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(json_object_get(record, "given"), "log10"));
+    }
+    for (size_t i = 0; i < COUNT(tail_columns); i++) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(lower, tail_columns[i][1]));
+    }
+    tl_buffer_text(b, ",");
+    put_value(b, json_object_get(lower, "objective_log10"));
+    tl_buffer_text(b, ",");
+    put_value(b, json_object_get(record, "best_bound"));
+    if (isfinite(linear)) (void)snprintf(text, sizeof text, "%.17g", linear);
+    tl_buffer_text(b, ",");
+    tl_buffer_text(b, text);
+    tl_buffer_text(b, ",");
+    put_value(b, ratio);
+    for (size_t i = 0; i < ex->bounds; i++) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));
+    }
+    tl_buffer_text(b, "\n");
+}
+
+/* Notes what a person must hear of: a cell without a value, a value above a bound. */
+static void note(const tl_experiment *ex, const json_t *record, size_t cell,
+                 tl_run_summary *summary)
+{
+    const json_t *bounds = json_object_get(record, "bounds");
+    const char *why = json_string_value(json_object_get(record, "why"));
+    char where[200];
+    size_t i;
+    json_t *row;
+
+    tl_experiment_describe(ex, cell, where, sizeof where);
+    if (json_is_null(json_object_get(record, "lower"))) {
+        if (summary->failed++ == 0)
+            (void)snprintf(summary->first_failure, sizeof summary->first_failure,
+                           "cell %zu (%s): %.200s", cell, where, why ? why : "no reason kept");
+    }
+    if (!json_is_true(json_object_get(record, "violation"))) return;
+    if (summary->violated++ > 0) return;
+    json_array_foreach((json_t *)(uintptr_t)bounds, i, row)
+    {
+        if (!json_is_true(json_object_get(row, "violation"))) continue;
+        (void)snprintf(
+            summary->first_violation, sizeof summary->first_violation,
+            "cell %zu (%s): found log10 %.17g above bound %s with log10 %.17g", cell, where,
+            json_number_value(json_object_get(json_object_get(record, "lower"), "log10")),
+            json_string_value(json_object_get(row, "key")),
+            json_number_value(json_object_get(row, "log10")));
+        break;
+    }
+}
+
+tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
+                      tl_run_summary *summary, tl_error *err)
+{
+    tl_buffer b = {0};
+    size_t cell = 0;
+
+    *summary = (tl_run_summary){0};
+    put_header(&b, ex);
+    for (const char *line = records; *line && !b.failed;) {
+        const char *end = strchr(line, '\n');
+        size_t size = end ? (size_t)(end - line) : strlen(line);
+        json_error_t where;
+        json_t *record = json_loadb(line, size, JSON_REJECT_DUPLICATES, &where);
+        if (!record) {
+            free(b.text);
+            return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
+        }
+        put_row(&b, ex, record);
+        note(ex, record, cell++, summary);
+        json_decref(record);
+        line = end ? end + 1 : line + size;
+    }
+    if (b.failed) {
+        free(b.text);
+        return tl_fail(err, TL_ERR_MEMORY, "data.csv: out of memory");
+    }
+    *out = b.text;
+    return TL_OK;
+}

@@ -1,0 +1,239 @@
+/* What the parts of the experiment module share. */
+#ifndef EXPERIMENT_INTERNAL_H
+#define EXPERIMENT_INTERNAL_H
+
+#include <jansson.h>
+#include <libconfig.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tightlip/experiment.h"
+#include "tightlip/problem.h"
+
+enum { TL_CELLS_MAX = 1000000, TL_ITEMS_MAX = 100000000 };
+
+/* Natural to decimal logarithms. */
+#define TL_LN10 2.302585092994045684
+
+/* ---- values and sweeps ---- */
+
+typedef enum { TL_VALUE_INTEGER, TL_VALUE_REAL, TL_VALUE_TEXT } tl_value_kind;
+
+typedef struct {
+    tl_value_kind kind;
+    long long integer;
+    double real; /* also set for integers */
+    char *text;  /* owned; the value as ${name} shows it, for every kind */
+} tl_value;
+
+typedef struct {
+    char *name; /* owned */
+    unsigned line;
+    bool log; /* swept on a logarithmic range */
+    size_t count;
+    tl_value *value; /* owned */
+} tl_variable;
+
+struct tl_experiment {
+    char *path, *directory; /* owned; directory ends in '/' or is empty */
+    config_t tree;
+    const char *name, *title, *question; /* borrowed from tree; title and question may be NULL */
+    const config_setting_t *n, *attention, *tokens, *domain, *search; /* NULL where absent */
+    tl_norm norm;
+    tl_search_settings settings;
+    size_t variables;
+    tl_variable *variable; /* owned; the last one varies fastest */
+    size_t cells;
+    size_t bounds;
+    const tl_bound **bound; /* owned list of registry rows */
+    json_t *files;          /* data files read: path -> {bytes, fnv1a64} */
+    json_t *resolved;       /* the whole configuration with every default in place */
+    json_t *plot;           /* the plot group, resolved; borrowed from resolved */
+};
+
+/* The values of the variables in one cell. `used` (NULL outside load) notes which were asked for.
+ */
+typedef struct {
+    const tl_experiment *experiment;
+    size_t cell;
+    bool *used;
+    json_t *files; /* data files read: path -> {bytes, fnv1a64} */
+} tl_bindings;
+
+const tl_value *tl_bindings_find(const tl_bindings *b, const char *name);
+const tl_value *tl_experiment_value(const tl_experiment *experiment, size_t cell, size_t variable);
+/* "n = 4, R = 2", for messages; "" without a sweep. */
+void tl_experiment_describe(const tl_experiment *experiment, size_t cell, char *text, size_t size);
+
+TL_MUST_USE tl_status tl_sweep_read(tl_experiment *ex, const config_setting_t *sweep,
+                                    tl_error *err);
+void tl_variable_clear(tl_variable *variable);
+
+/* ---- configuration access; messages carry path, line and setting ---- */
+
+/* "path:line: attention.heads[0].Q: " + formatted text. */
+tl_status tl_config_fail(const tl_experiment *ex, const config_setting_t *at, tl_error *err,
+                         tl_status status, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Reads the file's text into ex->tree; refuses what libconfig would take wrongly. */
+TL_MUST_USE tl_status tl_config_load(tl_experiment *ex, tl_error *err);
+/* Errors: TL_ERR_PARSE naming the first integer that libconfig would wrap or cut, or an include. */
+TL_MUST_USE tl_status tl_config_scan(const char *path, const char *text, tl_error *err);
+/* What stands there, for "found ..." in messages. */
+void tl_config_show(const config_setting_t *at, char *text, size_t size);
+/* group is a group and has only these settings. */
+TL_MUST_USE tl_status tl_config_keys(const tl_experiment *ex, const config_setting_t *group,
+                                     const char *const *keys, size_t count, tl_error *err);
+TL_MUST_USE tl_status tl_config_text(const tl_experiment *ex, const config_setting_t *at,
+                                     const char **out, tl_error *err);
+TL_MUST_USE tl_status tl_config_real(const tl_experiment *ex, const config_setting_t *at,
+                                     double *out, tl_error *err);
+TL_MUST_USE tl_status tl_config_integer(const tl_experiment *ex, const config_setting_t *at,
+                                        long long low, long long high, long long *out,
+                                        tl_error *err);
+TL_MUST_USE tl_status tl_config_boolean(const tl_experiment *ex, const config_setting_t *at,
+                                        bool *out, tl_error *err);
+/* A member that must be there. */
+TL_MUST_USE tl_status tl_config_require(const tl_experiment *ex, const config_setting_t *group,
+                                        const char *key, const config_setting_t **out,
+                                        tl_error *err);
+/* An array or list of text, or one text: element i of tl_config_words_count. */
+TL_MUST_USE tl_status tl_config_words_count(const tl_experiment *ex, const config_setting_t *at,
+                                            size_t *count, tl_error *err);
+const config_setting_t *tl_config_word_at(const config_setting_t *at, size_t i);
+/* The tree as JSON. NULL when out of memory. */
+json_t *tl_config_to_json(const config_setting_t *at);
+
+/* Fails with "expected one of a, b, c, found "x"; did you mean "y"?". */
+tl_status tl_config_unknown(const tl_experiment *ex, const config_setting_t *at, tl_error *err,
+                            const char *what, const char *word, const char *const *names,
+                            size_t count);
+
+/* ---- settings of a cell: a sweep variable of that name wins over the file's setting ---- */
+
+/* ${name} replaced by the cell's variables; *out is owned by the caller. */
+TL_MUST_USE tl_status tl_bindings_expand(const tl_bindings *b, const config_setting_t *at,
+                                         const char *text, char **out, tl_error *err);
+/* variable may be NULL. *found tells whether either was there; out keeps its old value if not. */
+TL_MUST_USE tl_status tl_bindings_real(const tl_bindings *b, const config_setting_t *group,
+                                       const char *key, const char *variable, double *out,
+                                       bool *found, tl_error *err);
+TL_MUST_USE tl_status tl_bindings_integer(const tl_bindings *b, const config_setting_t *group,
+                                          const char *key, const char *variable, long long low,
+                                          long long high, long long *out, bool *found,
+                                          tl_error *err);
+TL_MUST_USE tl_status tl_bindings_text(const tl_bindings *b, const config_setting_t *group,
+                                       const char *key, const char *variable, char **out,
+                                       tl_error *err);
+/* directory of the experiment + path; NULL when out of memory. Notes the file in b->files. */
+char *tl_bindings_path(const tl_bindings *b, const char *path);
+
+/* ---- matrices and layers ---- */
+
+typedef struct {
+    size_t rows, cols;
+    double *a; /* owned */
+    bool worst;
+} tl_matrix;
+
+typedef struct {
+    size_t d;      /* side of presets; 0: presets not allowed here */
+    double norm;   /* their spectral norm */
+    bool has_norm; /* given in the file: refused beside a literal */
+    bool worst_allowed;
+} tl_matrix_context;
+
+TL_MUST_USE tl_status tl_matrix_read(const tl_bindings *b, const config_setting_t *at,
+                                     const tl_value *value, const tl_matrix_context *context,
+                                     tl_matrix *out, tl_error *err);
+/* {file; tensor}, a list of arrays, or for rows == 1 an array. */
+TL_MUST_USE tl_status tl_matrix_literal(const tl_bindings *b, const config_setting_t *at,
+                                        tl_matrix *out, tl_error *err);
+TL_MUST_USE tl_status tl_matrix_file(const tl_bindings *b, const config_setting_t *at,
+                                     tl_matrix *out, tl_error *err);
+TL_MUST_USE tl_status tl_vector_read(const tl_bindings *b, const config_setting_t *at, double **out,
+                                     size_t *count, tl_error *err);
+/* The named square matrices; a message of its own when the word is not one of them. */
+TL_MUST_USE tl_status tl_matrix_preset(const tl_bindings *b, const config_setting_t *at,
+                                       const char *word, uint64_t seed,
+                                       const tl_matrix_context *context, tl_matrix *out,
+                                       tl_error *err);
+
+typedef struct {
+    tl_layer *layer; /* owned */
+    bool worst_a;
+    double norm_a;
+    bool from_file; /* trained weights: too large to repeat in every record */
+} tl_layer_spec;
+
+TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+
+/* ---- cells ---- */
+
+typedef struct {
+    size_t index;
+    tl_layer_spec attention;
+    tl_measure *tokens; /* owned, or NULL */
+    tl_domain *domain;  /* owned, or NULL */
+    bool searched;
+    tl_search_problem problem; /* borrows from this cell */
+    tl_search_settings settings;
+} tl_cell;
+
+TL_MUST_USE tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err);
+TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err);
+void tl_cell_free(tl_cell *cell);
+
+/* ---- records ---- */
+
+/* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the
+ * caller writes tl_record_failure. *out is one line without its newline, owned by the caller. */
+TL_MUST_USE tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell,
+                                     const tl_search_result *best, char **out, tl_error *err);
+char *tl_record_failure(const tl_experiment *ex, size_t cell, const char *why);
+json_t *tl_record_variables(const tl_experiment *ex, size_t cell);
+/* Sets key to the number, or to null where it is not finite. Nonzero when out of memory. */
+int tl_json_set_number(json_t *object, const char *key, double x);
+/* One compact line, numbers to 17 digits; owned by the caller. */
+char *tl_json_line(const json_t *value);
+
+typedef struct {
+    json_t *rows; /* "bounds" of the record, owned by the caller */
+    const char *best;
+    double best_log;
+    bool violated;
+} tl_bound_table;
+
+TL_MUST_USE tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell,
+                                          const tl_layer *layer, const tl_measure *mu,
+                                          double log_lower, tl_bound_table *out, tl_error *err);
+
+/* ---- files of a results directory ---- */
+
+/* directory/name; NULL when out of memory. */
+char *tl_results_path(const char *directory, const char *name);
+/* A whole file as text with a closing zero; refuses directories and devices. */
+TL_MUST_USE tl_status tl_text_read(const char *path, char **out, size_t *size, tl_error *err);
+/* Fills ex->files: each data file with its size and hash. */
+TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
+json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);
+
+typedef struct {
+    size_t failed, violated;
+    char first_failure[512], first_violation[512]; /* the first of each, for a person */
+} tl_run_summary;
+
+/* data.csv from the text of cells.ndjson. *out owned by the caller. */
+TL_MUST_USE tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
+                                  tl_run_summary *summary, tl_error *err);
+
+/* ---- the plot ---- */
+
+/* Fills ex->resolved: the configuration with every default in place. */
+TL_MUST_USE tl_status tl_resolve(tl_experiment *ex, tl_error *err);
+
+TL_MUST_USE tl_status tl_plot_read(tl_experiment *ex, const config_setting_t *plot, tl_error *err);
+
+#endif

@@ -1,0 +1,181 @@
+#include "experiment/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlip/model.h"
+
+/* kind and mask: what the Jacobian module can do today. */
+static tl_status check_kind(const tl_bindings *b, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *kind = config_setting_get_member(group, "kind");
+    const config_setting_t *mask = config_setting_get_member(group, "mask");
+    const char *word;
+    tl_kind k;
+    tl_mask m;
+    tl_status s;
+
+    if (kind) {
+        s = tl_config_text(b->experiment, kind, &word, err);
+        if (s) return s;
+        if (tl_kind_from_name(word, &k) || k != TL_KIND_DOT)
+            return tl_config_fail(b->experiment, kind, err, TL_ERR_UNSUPPORTED,
+                                  "expected \"dot\", found \"%.60s\"", word);
+    }
+    if (mask) {
+        s = tl_config_text(b->experiment, mask, &word, err);
+        if (s) return s;
+        if (tl_mask_from_name(word, &m) || m != TL_MASK_NONE)
+            return tl_config_fail(b->experiment, mask, err, TL_ERR_UNSUPPORTED,
+                                  "expected \"none\", found \"%.60s\"", word);
+    }
+    return TL_OK;
+}
+
+static tl_status read_norm(const tl_bindings *b, const char *key, tl_matrix_context *context,
+                           tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
+    tl_status s;
+
+    context->norm = 1;
+    s = tl_bindings_real(b, group, key, key, &context->norm, &context->has_norm, err);
+    if (!s && !(context->norm >= 0))
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN, "expected %s >= 0, found %g",
+                           key, context->norm);
+    return s;
+}
+
+static tl_status read_matrix(const tl_bindings *b, const char *key,
+                             const tl_matrix_context *context, tl_matrix *out, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *at = config_setting_get_member(group, key);
+    const tl_value *value = tl_bindings_find(b, key);
+
+    if (!at && !value)
+        return tl_config_fail(b->experiment, group, err, TL_ERR_PARSE,
+                              "expected a setting \"%s\", found none", key);
+    return tl_matrix_read(b, at ? at : group, value, context, out, err);
+}
+
+/* A literal or a file has a size of its own; presets take theirs from elsewhere. */
+static bool brings_size(const config_setting_t *at)
+{
+    return config_setting_is_list(at) ||
+           (config_setting_is_group(at) && !config_setting_get_member(at, "preset"));
+}
+
+/* d of the presets: the setting, the variable, or the columns of the other matrix. */
+static tl_status read_short_matrices(const tl_bindings *b, tl_layer_spec *out, tl_matrix *A,
+                                     tl_matrix *V, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *at = config_setting_get_member(group, "A");
+    tl_matrix_context context = {.worst_allowed = b->experiment->search != NULL};
+    long long d = 0;
+    bool a_first = !at || brings_size(at);
+    tl_status s = tl_bindings_integer(b, group, "d", "d", 1, 100000, &d, NULL, err);
+
+    context.d = (size_t)d;
+    for (int step = 0; !s && step < 2; step++) {
+        bool a_now = a_first == (step == 0);
+        s = read_norm(b, a_now ? "norm_a" : "norm_v", &context, err);
+        if (a_now) out->norm_a = context.norm;
+        if (!a_now) context.worst_allowed = false;
+        if (!s) s = read_matrix(b, a_now ? "A" : "V", &context, a_now ? A : V, err);
+        if (!s && context.d == 0) context.d = a_now ? A->cols : V->cols;
+        context.worst_allowed = b->experiment->search != NULL;
+    }
+    if (!s && (A->rows != A->cols || V->cols != A->cols || (d && A->cols != (size_t)d)))
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_SHAPE,
+                           "expected A d x d and V with d columns, found A %zu x %zu, V %zu x %zu, "
+                           "d = %zu",
+                           A->rows, A->cols, V->rows, V->cols, context.d);
+    return s;
+}
+
+static tl_status read_short(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+{
+    static const char *const keys[] = {"kind", "mask", "d", "A", "V", "norm_a", "norm_v"};
+    const config_setting_t *group = b->experiment->attention;
+    tl_matrix A = {0}, V = {0};
+    tl_head head = {.scale = 1};
+    tl_status s = tl_config_keys(b->experiment, group, keys, sizeof keys / sizeof *keys, err);
+
+    if (!s) s = read_short_matrices(b, out, &A, &V, err);
+    if (!s) {
+        head = (tl_head){.k = A.rows, .v = V.rows, .Q = A.a, .V = V.a, .scale = 1};
+        out->worst_a = A.worst;
+        s = tl_layer_alloc(&out->layer, TL_KIND_DOT, TL_MASK_NONE, A.cols, 1, &head, NULL, 0, err);
+    }
+    free(A.a);
+    free(V.a);
+    return s;
+}
+
+/* Which part of a trained attention module; prefix is owned by the caller. */
+static tl_status read_module_spec(const tl_bindings *b, const config_setting_t *module,
+                                  char **prefix, tl_module_spec *spec, tl_error *err)
+{
+    const config_setting_t *at;
+    long long heads = 1, head = -1;
+    bool found = false;
+    tl_status s = tl_config_require(b->experiment, module, "prefix", &at, err);
+
+    if (!s) s = tl_bindings_text(b, module, "prefix", NULL, prefix, err);
+    if (!s) s = tl_bindings_integer(b, module, "heads", NULL, 1, 100000, &heads, &found, err);
+    if (!s && !found) s = tl_config_require(b->experiment, module, "heads", &at, err);
+    if (!s) s = tl_bindings_integer(b, module, "head", "head", -1, heads - 1, &head, NULL, err);
+    *spec = (tl_module_spec){.prefix = *prefix, .heads = (size_t)heads, .head = (long)head};
+    return s;
+}
+
+static tl_status read_module(const tl_bindings *b, const config_setting_t *module,
+                             tl_layer_spec *out, tl_error *err)
+{
+    static const char *const keys[] = {"file", "prefix", "heads", "head"};
+    static const char *const outer[] = {"kind", "mask", "module"};
+    const config_setting_t *at;
+    char *file = NULL, *prefix = NULL, *path = NULL;
+    tl_module_spec spec = {0};
+    tl_safetensors *tensors = NULL;
+    tl_status s = tl_config_keys(b->experiment, b->experiment->attention, outer, 3, err);
+
+    if (!s) s = tl_config_keys(b->experiment, module, keys, 4, err);
+    if (!s) s = tl_config_require(b->experiment, module, "file", &at, err);
+    if (!s) s = tl_bindings_text(b, module, "file", NULL, &file, err);
+    if (!s) s = read_module_spec(b, module, &prefix, &spec, err);
+    if (!s) {
+        path = tl_bindings_path(b, file);
+        s = path ? tl_safetensors_open(&tensors, path, err)
+                 : tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
+        if (!s) s = tl_model_layer(tensors, &spec, &out->layer, err);
+        if (s && path)
+            tl_error_prefix(err, "%s:%u: attention.module", b->experiment->path,
+                            config_setting_source_line(module));
+    }
+    out->from_file = true;
+    tl_safetensors_close(tensors);
+    free(path);
+    free(prefix);
+    free(file);
+    return s;
+}
+
+tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention, *module;
+    tl_status s;
+
+    *out = (tl_layer_spec){.norm_a = 1};
+    if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
+    s = check_kind(b, err);
+    if (s) return s;
+    module = config_setting_get_member(group, "module");
+    if (module) return read_module(b, module, out, err);
+    if (config_setting_get_member(group, "heads")) return tl_layer_heads_read(b, out, err);
+    return read_short(b, out, err);
+}

@@ -1,0 +1,71 @@
+#include "experiment/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tightlip/linalg.h"
+#include "tightlip/version.h"
+
+static uint64_t fnv1a64(const char *text, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < size; i++) {
+        hash ^= (unsigned char)text[i];
+        hash *= UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+/* Size and hash of every data file named: a resume over other data must not pass unnoticed. */
+tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
+{
+    tl_bindings b = {.experiment = ex};
+    const char *name;
+    json_t *old;
+
+    json_object_foreach(ex->files, name, old)
+    {
+        char *path = tl_bindings_path(&b, name), *text = NULL, hex[32];
+        size_t size = 0;
+        json_t *entry;
+        tl_status s = path ? tl_text_read(path, &text, &size, err)
+                           : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
+        free(path);
+        if (s) return s;
+        (void)snprintf(hex, sizeof hex, "%016" PRIx64, fnv1a64(text, size));
+        free(text);
+        entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)size, "fnv1a64", hex);
+        if (!entry || json_object_set_new(ex->files, name, entry))
+            return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
+    }
+    return TL_OK;
+}
+
+static json_t *variables_json(const tl_experiment *ex)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < ex->variables; i++) {
+        const tl_variable *v = &ex->variable[i];
+        json_t *row = json_pack("{s:s, s:b, s:I}", "name", v->name, "log", v->log, "count",
+                                (json_int_t)v->count);
+        if (!row || json_array_append_new(list, row)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed)
+{
+    return json_pack(
+        "{s:s, s:s, s:s?, s:s?, s:I, s:I, s:o?, s:O, s:O, s:{s:s, s:s, s:s, s:s, s:s}}", "schema",
+        "tightlip/manifest/1", "name", ex->name, "title", ex->title, "question", ex->question,
+        "cells", (json_int_t)ex->cells, "seed", (json_int_t)seed, "variables", variables_json(ex),
+        "files", ex->files, "config", ex->resolved, "build", "version", tl_version(), "git",
+        tl_git_id(), "compiler", tl_compiler(), "flags", tl_build_flags(), "blas",
+        tl_blas_provider());
+}

@@ -1,0 +1,177 @@
+#include "experiment/partial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tightlip/file.h"
+
+static const double SYNC_SECONDS = 2;
+
+static tl_status io_error(tl_error *err, const char *path, const char *step)
+{
+    return tl_fail(err, TL_ERR_IO, "%s: %s: %s", path, step, strerror(errno));
+}
+
+static tl_status make_directory(const char *directory, tl_error *err)
+{
+    struct stat info;
+
+    if (mkdir(directory, 0777) == 0) return TL_OK;
+    if (errno != EEXIST) return io_error(err, directory, "the directory cannot be made");
+    if (stat(directory, &info) != 0) return io_error(err, directory, "cannot be examined");
+    if (S_ISDIR(info.st_mode)) return TL_OK;
+    return tl_fail(err, TL_ERR_IO, "%s: expected a directory, found a file", directory);
+}
+
+/* Text of a file, or NULL when there is none. */
+static tl_status read_if_there(const char *path, char **text, tl_error *err)
+{
+    size_t size = 0;
+
+    *text = NULL;
+    if (access(path, F_OK) != 0 && errno == ENOENT) return TL_OK;
+    return tl_text_read(path, text, &size, err);
+}
+
+/* Length of the whole lines at the start of text that are records 0, 1, ..; *count of them. */
+static size_t whole_records(const char *text, size_t cells, size_t *count)
+{
+    const char *line = text, *end;
+
+    *count = 0;
+    while (*count < cells && (end = strchr(line, '\n'))) {
+        json_error_t where;
+        json_t *record = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &where);
+        const json_t *cell = json_object_get(record, "cell");
+        bool next = json_is_integer(cell) && (size_t)json_integer_value(cell) == *count;
+        json_decref(record);
+        if (!next) break;
+        line = end + 1;
+        (*count)++;
+    }
+    return (size_t)(line - text);
+}
+
+/* Whether the manifest at path says what ours says. */
+static tl_status check_manifest(const tl_partial *p, const char *path, bool *there, tl_error *err)
+{
+    char *old = NULL;
+    tl_status s = read_if_there(path, &old, err);
+
+    *there = old != NULL;
+    if (!s && old && strcmp(old, p->manifest) != 0)
+        s = tl_fail(err, TL_ERR_ARGUMENT,
+                    "%s: expected the results of this configuration, seed and build to resume, "
+                    "found others: choose another directory, or run without resume",
+                    path);
+    free(old);
+    return s;
+}
+
+/* The text of the lines to keep, from the partial file or from a finished run. */
+static tl_status kept_lines(const tl_partial *p, char **text, tl_error *err)
+{
+    char *manifest = tl_results_path(p->directory, "manifest.json");
+    char *cells = tl_results_path(p->directory, "cells.ndjson");
+    bool there = false;
+    tl_status s = manifest && cells ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
+
+    *text = NULL;
+    if (!s) s = check_manifest(p, p->manifest_path, &there, err);
+    if (!s && there) {
+        s = read_if_there(p->path, text, err);
+    } else if (!s) {
+        s = check_manifest(p, manifest, &there, err);
+        if (!s && there) s = read_if_there(cells, text, err);
+    }
+    free(manifest);
+    free(cells);
+    return s;
+}
+
+static tl_status resume_lines(tl_partial *p, const tl_experiment *ex, tl_error *err)
+{
+    char *text = NULL;
+    tl_status s = kept_lines(p, &text, err);
+
+    if (!s && text) {
+        size_t size = whole_records(text, ex->cells, &p->done);
+        s = tl_file_write(p->path, text, size, err);
+    }
+    free(text);
+    return s;
+}
+
+tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const char *directory,
+                          uint64_t seed, bool resume, tl_error *err)
+{
+    json_t *manifest = tl_manifest_make(ex, seed);
+    tl_status s = TL_OK;
+
+    *p = (tl_partial){.directory = directory};
+    p->path = tl_results_path(directory, "cells.ndjson.partial");
+    p->manifest_path = tl_results_path(directory, "manifest.json.partial");
+    p->manifest = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(manifest);
+    if (!p->path || !p->manifest_path || !p->manifest)
+        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+    if (!s) s = make_directory(directory, err);
+    if (!s && resume) s = resume_lines(p, ex, err);
+    if (!s) s = tl_file_write(p->manifest_path, p->manifest, strlen(p->manifest), err);
+    if (s) return s;
+    p->cells = fopen(p->path, p->done ? "ab" : "wb");
+    return p->cells ? TL_OK : io_error(err, p->path, "cannot be created");
+}
+
+tl_status tl_partial_add(tl_partial *p, const char *line, double now, tl_error *err)
+{
+    if (fputs(line, p->cells) < 0 || fputc('\n', p->cells) == EOF || fflush(p->cells) != 0)
+        return io_error(err, p->path, "writing failed");
+    if (now > p->synced + SYNC_SECONDS) {
+        p->synced = now;
+        if (fsync(fileno(p->cells)) != 0) return io_error(err, p->path, "writing to disk failed");
+    }
+    return TL_OK;
+}
+
+tl_status tl_partial_close(tl_partial *p, tl_error *err)
+{
+    tl_status s = TL_OK;
+
+    if (!p->cells) return TL_OK;
+    if (fflush(p->cells) != 0 || fsync(fileno(p->cells)) != 0)
+        s = io_error(err, p->path, "writing to disk failed");
+    if (fclose(p->cells) != 0 && !s) s = io_error(err, p->path, "closing failed");
+    p->cells = NULL;
+    return s;
+}
+
+static tl_status give_name(const tl_partial *p, const char *from, const char *name, tl_error *err)
+{
+    char *to = tl_results_path(p->directory, name);
+    tl_status s = TL_OK;
+
+    if (!to) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->directory);
+    if (rename(from, to) != 0) s = io_error(err, to, "cannot be replaced");
+    free(to);
+    return s;
+}
+
+tl_status tl_partial_rename(const tl_partial *p, tl_error *err)
+{
+    tl_status s = give_name(p, p->path, "cells.ndjson", err);
+
+    return s ? s : give_name(p, p->manifest_path, "manifest.json", err);
+}
+
+void tl_partial_clear(tl_partial *p)
+{
+    if (p->cells) (void)fclose(p->cells);
+    free(p->path);
+    free(p->manifest_path);
+    free(p->manifest);
+    *p = (tl_partial){0};
+}

@@ -1,0 +1,86 @@
+/* From manifest.json and data.csv to a gnuplot script. */
+#ifndef EXPERIMENT_PLOT_H
+#define EXPERIMENT_PLOT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "experiment/buffer.h"
+#include "experiment/table.h"
+
+/* What can stand on the y axis: word in the configuration, column of data.csv (a logarithm where
+ * `log` says so), axis label, legend of a searched and of an evaluated experiment. */
+typedef struct {
+    const char *name, *column;
+    bool log;
+    const char *axis, *legend;
+} tl_plot_y;
+
+enum { TL_PLOT_Y_COUNT = 9 };
+extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
+const char *tl_plot_ylabel(const char *name);
+
+/* Points of one legend entry in plot coordinates: logarithms to base ten on a log axis. */
+typedef struct {
+    char legend[200];
+    char series[120]; /* "A = worst", or "" */
+    const char *key;  /* y name or bound key; borrowed */
+    bool bound;
+    size_t series_index, bound_index, y_index;
+    size_t count;
+    double *x, *y; /* owned, sorted by x; x may be INFINITY */
+} tl_curve;
+
+typedef struct {
+    const json_t *plot; /* borrowed: the resolved plot group */
+    const tl_table *table;
+    bool xlog, ylog;
+    bool categories; /* x holds names: positions 0, 1, .. */
+    size_t labels;
+    char **label; /* owned list of names borrowed from table */
+    size_t series;
+    bool several_y;
+    size_t curves, room;
+    tl_curve *curve; /* owned */
+} tl_plot;
+
+TL_MUST_USE tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table,
+                                      tl_error *err);
+void tl_plot_clear(tl_plot *plot);
+
+typedef struct {
+    char series[120];
+    size_t points;
+    double slope, error, intercept;
+} tl_fit;
+
+/* Least squares of y on x over the finite points of a curve. False with fewer than three points or
+ * all x equal. */
+bool tl_fit_line(const tl_curve *curve, tl_fit *out);
+
+/* The whole script. */
+TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
+                                     tl_error *err);
+/* Text inside single quotes: quotes doubled, control characters as blanks. */
+void tl_plot_quote(tl_buffer *b, const char *text);
+
+typedef struct {
+    double low, high; /* range of the finite values, padded */
+    double last;      /* largest finite value */
+    bool has_infinity;
+    double at_infinity; /* x only: where infinity is drawn */
+} tl_axis;
+
+tl_axis tl_axis_find(const tl_plot *plot, bool x);
+/* set xtics / set ytics with labels in plain numbers or powers of ten. */
+void tl_axis_tics(tl_buffer *b, const tl_plot *plot, const tl_axis *axis, bool x);
+
+/* Median over equal x, as the lines are drawn. Both outputs have room for curve->count. */
+size_t tl_curve_median(const tl_curve *curve, double *x, double *y);
+
+/* Runs gnuplot on script; svg and png are the files it writes. */
+TL_MUST_USE tl_status tl_gnuplot_run(const char *script, const char *svg, const char *png,
+                                     tl_error *err);
+
+#endif

@@ -1,0 +1,275 @@
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/plot.h"
+
+const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
+    {"lower", "lower_log10", true, "local Lipschitz constant  ‖J‖₂", "best input found"},
+    {"given", "given_log10", true, "local Lipschitz constant  ‖J‖₂", "at the given tokens"},
+    {"joint", "joint_log10", true, "local Lipschitz constant  ‖J‖₂", "copies move together"},
+    {"split", "split_log10", true, "local Lipschitz constant  ‖J‖₂", "copies move apart"},
+    {"objective", "objective_log10", true, "value of the objective", "best objective found"},
+    {"ratio", "ratio_log10", true, "best bound over found value", "bound / found"},
+    {"atoms", "atoms", false, "distinct tokens in the best input", "atoms"},
+    {"min_mass", "min_mass_log10", true, "smallest mass in the best input", "smallest mass"},
+    {"bounds", "", true, "upper bounds of ‖J‖₂", "bounds"},
+};
+
+const char *tl_plot_ylabel(const char *name)
+{
+    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
+        if (strcmp(tl_plot_y_rows[i].name, name) == 0) return tl_plot_y_rows[i].axis;
+    return name;
+}
+
+void tl_plot_clear(tl_plot *plot)
+{
+    for (size_t i = 0; i < plot->curves; i++) {
+        free(plot->curve[i].x);
+        free(plot->curve[i].y);
+    }
+    free(plot->curve);
+    free(plot->label);
+    *plot = (tl_plot){0};
+}
+
+static bool has_letter(const json_t *plot, char c)
+{
+    const char *log = json_string_value(json_object_get(plot, "log"));
+
+    return log && strchr(log, c);
+}
+
+static const char *text_of(const json_t *plot, const char *key)
+{
+    const char *text = json_string_value(json_object_get(plot, key));
+
+    return text ? text : "";
+}
+
+/* Position of the name in the list of categories; added when new. */
+static double category(tl_plot *p, char *name)
+{
+    size_t i = 0;
+
+    while (i < p->labels && strcmp(p->label[i], name) != 0) i++;
+    if (i == p->labels) p->label[p->labels++] = name;
+    return (double)i;
+}
+
+static void find_categories(tl_plot *p, size_t col)
+{
+    for (size_t row = 0; col != SIZE_MAX && row < p->table->rows; row++)
+        if (isnan(tl_table_number(p->table, row, col))) p->categories = true;
+    if (p->categories) p->xlog = false;
+}
+
+static double x_of(tl_plot *p, size_t row, size_t col)
+{
+    double x;
+
+    if (col == SIZE_MAX) return (double)row;
+    if (p->categories) return category(p, p->table->cell[row * p->table->cols + col]);
+    x = tl_table_number(p->table, row, col);
+    return p->xlog ? log10(x) : x;
+}
+
+/* "A = worst, R = 2" */
+static void series_of(const tl_plot *p, size_t row, char *text, size_t size)
+{
+    const json_t *list = json_object_get(p->plot, "series");
+
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        size_t col = tl_table_column(p->table, name), used = strlen(text);
+        if (col == SIZE_MAX) continue;
+        (void)snprintf(text + used, size - used, "%s%s = %s", used ? ", " : "", name,
+                       tl_table_at(p->table, row, col));
+    }
+}
+
+static tl_curve *find_curve(tl_plot *p, const char *key, const char *series)
+{
+    tl_curve *curve;
+
+    for (size_t i = 0; i < p->curves; i++)
+        if (p->curve[i].key == key && strcmp(p->curve[i].series, series) == 0) return &p->curve[i];
+    if (p->curves == p->room) {
+        size_t room = 2 * p->room + 8;
+        tl_curve *more = realloc(p->curve, room * sizeof *more);
+        if (!more) return NULL;
+        p->curve = more;
+        p->room = room;
+    }
+    curve = &p->curve[p->curves];
+    *curve = (tl_curve){.key = key};
+    (void)snprintf(curve->series, sizeof curve->series, "%s", series);
+    curve->x = calloc(p->table->rows, sizeof *curve->x);
+    curve->y = calloc(p->table->rows, sizeof *curve->y);
+    p->curves++;
+    return curve->x && curve->y ? curve : NULL;
+}
+
+/* Sorted by x on the way in; equal x keep the order of the rows. */
+static void insert_point(tl_curve *curve, double x, double y)
+{
+    size_t i = curve->count++;
+
+    for (; i > 0 && curve->x[i - 1] > x; i--) {
+        curve->x[i] = curve->x[i - 1];
+        curve->y[i] = curve->y[i - 1];
+    }
+    curve->x[i] = x;
+    curve->y[i] = y;
+}
+
+static double y_of(const tl_plot *p, size_t row, size_t col, bool log)
+{
+    double y = tl_table_number(p->table, row, col);
+
+    if (p->ylog) return log ? y : log10(y);
+    return log ? pow(10, y) : y;
+}
+
+static size_t series_index(tl_plot *p, const char *series)
+{
+    for (size_t i = 0; i < p->curves; i++)
+        if (strcmp(p->curve[i].series, series) == 0 && p->curve[i].count > 0)
+            return p->curve[i].series_index;
+    return p->series++;
+}
+
+static tl_status add_column(tl_plot *p, const char *key, const char *column, bool log, bool bound,
+                            size_t index, tl_error *err)
+{
+    size_t col = tl_table_column(p->table, column);
+    size_t xcol = tl_table_column(p->table, text_of(p->plot, "x"));
+
+    for (size_t row = 0; col != SIZE_MAX && row < p->table->rows; row++) {
+        double x = x_of(p, row, xcol), y = y_of(p, row, col, log);
+        char series[120];
+        tl_curve *curve;
+        if (isnan(x) || !isfinite(y)) continue;
+        series_of(p, row, series, sizeof series);
+        size_t which = series_index(p, series);
+        curve = find_curve(p, key, series);
+        if (!curve) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
+        curve->series_index = which;
+        curve->bound = bound;
+        *(bound ? &curve->bound_index : &curve->y_index) = index;
+        insert_point(curve, x, y);
+    }
+    return TL_OK;
+}
+
+static tl_status add_bounds(tl_plot *p, tl_error *err)
+{
+    const json_t *keys = json_object_get(p->plot, "bounds");
+    tl_status s = TL_OK;
+
+    for (size_t i = 0; !s && i < json_array_size(keys); i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        char column[140];
+        (void)snprintf(column, sizeof column, "bound:%.120s", key ? key : "");
+        s = add_column(p, key, column, true, true, i, err);
+    }
+    return s;
+}
+
+static tl_status add_y(tl_plot *p, const char *name, size_t index, tl_error *err)
+{
+    if (strcmp(name, "bounds") == 0) return add_bounds(p, err);
+    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
+        if (strcmp(tl_plot_y_rows[i].name, name) == 0)
+            return add_column(p, tl_plot_y_rows[i].name, tl_plot_y_rows[i].column,
+                              tl_plot_y_rows[i].log, false, index, err);
+    return TL_OK;
+}
+
+static bool same_curve(const tl_curve *a, const tl_curve *b)
+{
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->x[i] < b->x[i] || a->x[i] > b->x[i] ||
+            fabs(a->y[i] - b->y[i]) > 1e-9 * (1 + fabs(a->y[i])))
+            return false;
+    return true;
+}
+
+/* A bound that is the same in every series is drawn once, without a series of its own. */
+static void merge_bounds(tl_plot *p)
+{
+    for (size_t i = 0; i < p->curves; i++) {
+        size_t alike = 1;
+        if (!p->curve[i].bound || !p->curve[i].series[0]) continue;
+        for (size_t k = i + 1; k < p->curves; k++)
+            if (p->curve[k].key == p->curve[i].key && same_curve(&p->curve[i], &p->curve[k]))
+                alike++;
+        if (alike < p->series) continue;
+        p->curve[i].series[0] = '\0';
+        for (size_t k = p->curves; k-- > i + 1;) {
+            if (p->curve[k].key != p->curve[i].key) continue;
+            free(p->curve[k].x);
+            free(p->curve[k].y);
+            memmove(&p->curve[k], &p->curve[k + 1], (p->curves - k - 1) * sizeof *p->curve);
+            p->curves--;
+        }
+    }
+}
+
+static const char *found_legend(const tl_plot *p, const char *key)
+{
+    if (strcmp(key, "lower") == 0 && !json_is_true(json_object_get(p->plot, "searched")))
+        return "at the given tokens";
+    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
+        if (strcmp(tl_plot_y_rows[i].name, key) == 0) return tl_plot_y_rows[i].legend;
+    return key;
+}
+
+static void name_curves(tl_plot *p)
+{
+    for (size_t i = 0; i < p->curves; i++) {
+        tl_curve *c = &p->curve[i];
+        bool alone = !c->bound && !p->several_y && c->series[0];
+        (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s", c->bound ? "bound " : "",
+                       alone      ? ""
+                       : c->bound ? c->key
+                                  : found_legend(p, c->key),
+                       c->series[0] && !alone ? ", " : "", c->series);
+        if (alone)
+            (void)snprintf(c->legend, sizeof c->legend, "%s, %.60s",
+                           json_is_true(json_object_get(p->plot, "searched")) ? "found" : "tokens",
+                           c->series);
+    }
+}
+
+tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table, tl_error *err)
+{
+    const json_t *y = json_object_get(plot, "y");
+    tl_status s = TL_OK;
+    size_t shown = 0;
+
+    *out = (tl_plot){.plot = plot, .table = table};
+    out->xlog = has_letter(plot, 'x');
+    out->ylog = has_letter(plot, 'y');
+    out->label = calloc(table->rows + 1, sizeof *out->label);
+    if (!out->label) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
+    find_categories(out, tl_table_column(table, text_of(plot, "x")));
+    for (size_t i = 0; !s && i < json_array_size(y); i++) {
+        const char *name = json_string_value(json_array_get(y, i));
+        shown += name && strcmp(name, "bounds") != 0;
+        s = name ? add_y(out, name, i, err) : TL_OK;
+    }
+    out->several_y = shown > 1;
+    if (s) {
+        tl_plot_clear(out);
+        return s;
+    }
+    merge_bounds(out);
+    name_curves(out);
+    return TL_OK;
+}

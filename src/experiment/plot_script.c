@@ -1,0 +1,230 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/plot.h"
+
+/* Okabe and Ito 2008, told apart by colour-blind readers; yellow left out, it fades on white. */
+static const char *const found_colour[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                           "#E69F00", "#56B4E9", "#000000"};
+static const char *const bound_colour[] = {"#D55E00", "#009E73", "#CC79A7", "#E69F00",
+                                           "#0072B2", "#56B4E9", "#777777"};
+static const char *const grey[] = {"#000000", "#5A5A5A", "#8C8C8C", "#303030", "#737373"};
+static const int found_point[] = {7, 5, 9, 13, 11, 15, 6};
+static const char *const bound_dash[] = {"solid", "'-'", "'-.'", "'.'", "'--..'", "'_-'"};
+
+#define PICK(list, i) (list)[(i) % (sizeof(list) / sizeof *(list))]
+
+void tl_plot_quote(tl_buffer *b, const char *text)
+{
+    tl_buffer_text(b, "'");
+    for (; *text; text++) {
+        if (*text == '\'')
+            tl_buffer_text(b, "''");
+        else if ((unsigned char)*text < 32 || *text == 127)
+            tl_buffer_text(b, " ");
+        else
+            tl_buffer_put(b, text, 1);
+    }
+    tl_buffer_text(b, "'");
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* Lines of at most `width` bytes, cut at blanks, as one gnuplot expression. */
+static void put_wrapped(tl_buffer *b, const char *text, size_t width)
+{
+    while (*text) {
+        size_t cut = strlen(text);
+        char line[512];
+        if (cut > width) {
+            for (cut = width; cut > 0 && text[cut] != ' ';) cut--;
+            if (cut == 0) cut = strcspn(text, " ");
+        }
+        (void)memcpy(line, text, cut < sizeof line ? cut : sizeof line - 1);
+        line[cut < sizeof line ? cut : sizeof line - 1] = '\0';
+        tl_plot_quote(b, line);
+        text += cut;
+        while (*text == ' ') text++;
+        if (*text) tl_buffer_text(b, " . \"\\n\" . ");
+    }
+}
+
+static void put_title(tl_buffer *b, const tl_plot *p, const json_t *manifest)
+{
+    const char *title = text_of(p->plot, "title"), *question = text_of(manifest, "question");
+
+    if (!title[0]) title = text_of(manifest, "name");
+    tl_buffer_text(b, "set title ");
+    put_wrapped(b, title, 88);
+    if (question[0] && strcmp(question, title) != 0) {
+        tl_buffer_text(b, " . \"\\n\" . ");
+        put_wrapped(b, question, 88);
+    }
+    tl_buffer_text(b, " noenhanced\n");
+}
+
+static void put_label(tl_buffer *b, const tl_plot *p, const char *axis)
+{
+    tl_buffer_print(b, "set %s ", axis);
+    tl_plot_quote(b, text_of(p->plot, axis));
+    tl_buffer_text(b, " noenhanced\n");
+}
+
+static void put_points(tl_buffer *b, const char *name, size_t index, const double *x,
+                       const double *y, size_t count, const tl_axis *axis)
+{
+    tl_buffer_print(b, "$%s%zu << EOD\n", name, index);
+    for (size_t i = 0; i < count; i++) {
+        /* A blank line ends the line before infinity. */
+        if (isinf(x[i]) && i > 0 && !isinf(x[i - 1])) tl_buffer_text(b, "\n");
+        tl_buffer_print(b, "%.10g %.10g\n", isinf(x[i]) ? axis->at_infinity : x[i], y[i]);
+    }
+    tl_buffer_text(b, "EOD\n");
+}
+
+/* Two blocks per curve: every point, and the medians that its line joins. */
+static tl_status put_data(tl_buffer *b, const tl_plot *p, const tl_axis *axis, tl_error *err)
+{
+    for (size_t c = 0; c < p->curves; c++) {
+        const tl_curve *curve = &p->curve[c];
+        double *x = calloc(2 * curve->count + 2, sizeof *x);
+        size_t count;
+        if (!x) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
+        count = tl_curve_median(curve, x, x + curve->count + 1);
+        if (!curve->bound) put_points(b, "point", c, curve->x, curve->y, curve->count, axis);
+        put_points(b, "line", c, x, x + curve->count + 1, count, axis);
+        free(x);
+    }
+    return TL_OK;
+}
+
+static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
+{
+    const tl_curve *curve = &p->curve[c];
+    const char *style = text_of(p->plot, "style");
+    size_t look = p->several_y ? curve->series_index * 2 + curve->y_index : curve->series_index;
+    bool alone = p->series <= 1 && !p->several_y;
+    const char *colour = alone ? "#000000" : PICK(found_colour, look);
+    char legend[320];
+    tl_fit fit;
+
+    (void)snprintf(legend, sizeof legend, "%s", curve->legend);
+    if (json_is_true(json_object_get(p->plot, "fit")) && tl_fit_line(curve, &fit))
+        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f", curve->legend, fit.slope,
+                       fit.error);
+    if (strcmp(style, "points") != 0)
+        tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 1.2 lc rgb '%s' notitle, \\\n", c,
+                        colour);
+    if (strcmp(style, "lines") == 0)
+        tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 2.2 lc rgb '%s' title ", c, colour);
+    else
+        tl_buffer_print(b, "  $point%zu using 1:2 with points pt %d ps 0.9 lc rgb '%s' title ", c,
+                        PICK(found_point, look), colour);
+    tl_plot_quote(b, legend);
+}
+
+/* A line has no ink at a single point, as infinity is, or the only finite one. */
+static void put_lone_points(tl_buffer *b, const tl_curve *curve, size_t c, bool infinity,
+                            const char *colour)
+{
+    bool one_finite = curve->count == 1 || isinf(curve->x[1]);
+
+    if (!infinity && !one_finite) return;
+    tl_buffer_print(b,
+                    ", \\\n  $line%zu every ::::0 using (%s):2 with points pt 2 ps 1 lw 2 "
+                    "lc rgb '%s' notitle",
+                    c, one_finite ? "$1" : "$1 > last ? $1 : NaN", colour);
+}
+
+static void put_bound(tl_buffer *b, const tl_plot *p, size_t c, bool infinity)
+{
+    const tl_curve *curve = &p->curve[c];
+    bool shared = !curve->series[0];
+    bool crowded = shared && (p->series > 1 || p->several_y);
+    const char *colour = crowded  ? PICK(grey, curve->bound_index)
+                         : shared ? PICK(bound_colour, curve->bound_index)
+                                  : PICK(found_colour, curve->series_index);
+
+    tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 2 dt %s lc rgb '%s' title ", c,
+                    PICK(bound_dash, shared ? curve->bound_index : curve->bound_index + 1), colour);
+    tl_plot_quote(b, curve->legend);
+    put_lone_points(b, curve, c, infinity, colour);
+}
+
+/* Found points lie on top, so they come last; the key is inverted and lists them first. */
+static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
+{
+    bool first = true;
+
+    tl_buffer_text(b, "plot \\\n");
+    for (int found = 0; found < 2; found++)
+        for (size_t c = p->curves; c-- > 0;) {
+            if (p->curve[c].bound == (found == 1)) continue;
+            if (!first) tl_buffer_text(b, ", \\\n");
+            first = false;
+            if (found)
+                put_found(b, p, c);
+            else
+                put_bound(b, p, c, axis->has_infinity);
+        }
+    if (first) tl_buffer_text(b, "  NaN notitle");
+    tl_buffer_text(b, "\n");
+}
+
+static void put_frame(tl_buffer *b, const tl_plot *p, const tl_axis *x, const tl_axis *y)
+{
+    tl_buffer_text(b, "set encoding utf8\n"
+                      "set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1\n"
+                      "set border 3 lc rgb '#555555'\n"
+                      "set tics nomirror out\n"
+                      "set key outside right top vertical invert Left reverse noenhanced "
+                      "samplen 2.5 spacing 1.25 font ',11'\n");
+    put_label(b, p, "xlabel");
+    put_label(b, p, "ylabel");
+    tl_buffer_print(b, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", x->low, x->high,
+                    y->low, y->high);
+    tl_axis_tics(b, p, x, true);
+    tl_axis_tics(b, p, y, false);
+    if (x->has_infinity)
+        tl_buffer_print(b,
+                        "last = %.10g\nset arrow from first last, graph 0 to first last, graph 1 "
+                        "nohead dt '.' lc rgb '#999999'\n",
+                        (x->last + x->at_infinity) / 2);
+}
+
+tl_status tl_plot_script(const tl_plot *p, const json_t *manifest, char **out, tl_error *err)
+{
+    tl_axis x = tl_axis_find(p, true), y = tl_axis_find(p, false);
+    tl_buffer b = {0};
+    tl_status s;
+
+    tl_buffer_text(&b, "# Draws plot.svg and plot.png: gnuplot -d plot.gp\n");
+    if (p->xlog || p->ylog)
+        tl_buffer_print(&b, "# Data are logarithms to base ten in %s.\n",
+                        p->xlog && p->ylog ? "x and y"
+                        : p->xlog          ? "x"
+                                           : "y");
+    tl_buffer_text(&b, "if (!exists('svg')) svg = 'plot.svg'\n"
+                       "if (!exists('png')) png = 'plot.png'\n");
+    s = put_data(&b, p, &x, err);
+    put_title(&b, p, manifest);
+    put_frame(&b, p, &x, &y);
+    tl_buffer_text(&b, "set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'\n"
+                       "set output svg\n");
+    put_curves(&b, p, &x);
+    tl_buffer_text(&b, "set terminal pngcairo size 1000,620 font 'sans-serif,11' background "
+                       "'#FFFFFF'\nset output png\nreplot\nset output\n");
+    if (!s && b.failed) s = tl_fail(err, TL_ERR_MEMORY, "plot.gp: out of memory");
+    if (s)
+        free(b.text);
+    else
+        *out = b.text;
+    return s;
+}

@@ -1,0 +1,208 @@
+#include "experiment/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *tl_record_variables(const tl_experiment *ex, size_t cell)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < ex->variables; i++) {
+        const tl_value *v = tl_experiment_value(ex, cell, i);
+        json_t *value = v->kind == TL_VALUE_INTEGER ? json_integer(v->integer)
+                        : v->kind == TL_VALUE_REAL  ? json_real(v->real)
+                                                    : json_string(v->text);
+        if (json_object_set_new(object, ex->variable[i].name, value)) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+char *tl_record_failure(const tl_experiment *ex, size_t cell, const char *why)
+{
+    json_t *record =
+        json_pack("{s:I, s:o?, s:n, s:s, s:[], s:n, s:n, s:n}", "cell", (json_int_t)cell,
+                  "variables", tl_record_variables(ex, cell), "lower", "why", why, "bounds",
+                  "best_bound", "ratio_log10", "witness");
+    char *line = record ? tl_json_line(record) : NULL;
+
+    json_decref(record);
+    return line;
+}
+
+/* What is recorded of one evaluated point; direction is owned. */
+typedef struct {
+    const tl_layer *layer;
+    const tl_measure *measure;
+    tl_norm_result norm;
+    double *direction;
+} point;
+
+static tl_status evaluate_tokens(const tl_experiment *ex, const tl_cell *cell, point *p,
+                                 tl_error *err)
+{
+    *p = (point){.layer = cell->attention.layer, .measure = cell->tokens};
+    p->direction = calloc(cell->tokens->m * cell->tokens->d, sizeof *p->direction);
+    if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
+}
+
+static double least_log_mass(const tl_measure *mu)
+{
+    double least = mu->log_mass[0];
+
+    for (size_t k = 1; k < mu->m; k++) least = fmin(least, mu->log_mass[k]);
+    return least;
+}
+
+static int set_values(json_t *object, const tl_norm_result *norm)
+{
+    int bad = tl_json_set_number(object, "value", exp(norm->log_value));
+
+    bad = bad || tl_json_set_number(object, "log10", norm->log_value / TL_LN10);
+    bad = bad || json_object_set_new(object, "certified", json_null());
+    bad = bad || json_object_set_new(object, "split", json_boolean(norm->split));
+    bad = bad || tl_json_set_number(object, "joint_log10", norm->log_joint / TL_LN10);
+    bad = bad || tl_json_set_number(object, "split_log10", norm->log_split / TL_LN10);
+    bad = bad || tl_json_set_number(object, "residual", norm->residual);
+    return bad || json_object_set_new(object, "converged", json_boolean(norm->converged));
+}
+
+static int set_search(json_t *object, const tl_search_result *best)
+{
+    int bad =
+        json_object_set_new(object, "evaluations", json_integer((json_int_t)best->evaluations));
+
+    bad = bad || json_object_set_new(object, "stop", json_string(tl_stop_name(best->stop)));
+    bad = bad || json_object_set_new(object, "start", json_string(tl_start_name(best->start)));
+    bad = bad || json_object_set_new(object, "restart", json_integer((json_int_t)best->restart));
+    return bad || tl_json_set_number(object, "objective_log10", best->log_objective / TL_LN10);
+}
+
+static json_t *lower_json(const point *p, const tl_search_result *best)
+{
+    json_t *object = json_object();
+    int bad = !object || set_values(object, &p->norm);
+
+    bad = bad || (best && set_search(object, best));
+    bad = bad || json_object_set_new(object, "atoms", json_integer((json_int_t)p->measure->m));
+    bad = bad || tl_json_set_number(object, "min_mass_log10", least_log_mass(p->measure) / TL_LN10);
+    if (!bad) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *domain_json(const tl_domain *domain)
+{
+    return json_pack("{s:s, s:f, s:b}", "kind", tl_domain_name(domain->kind), "radius",
+                     domain->radius, "centred", domain->centre == NULL);
+}
+
+static json_t *n_json(const tl_measure *mu)
+{
+    return mu->n ? json_integer((json_int_t)mu->n) : json_string("inf");
+}
+
+static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const point *p)
+{
+    /* tl_problem_to_json only reads; the pointers stay with their owners. */
+    tl_problem problem = {.layer = (tl_layer *)(uintptr_t)p->layer,
+                          .measure = (tl_measure *)(uintptr_t)p->measure,
+                          .domain = cell->domain,
+                          .has_norm = true,
+                          .norm = ex->norm,
+                          .direction = ex->norm == TL_NORM_2 ? p->direction : NULL,
+                          .has_value = true,
+                          .value = exp(p->norm.log_value),
+                          .log10_value = p->norm.log_value / TL_LN10};
+
+    return tl_problem_to_json(&problem);
+}
+
+/* Trained weights at their own tokens are named by the manifest; repeating them in every record
+ * would take megabytes. */
+static int set_witness(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p)
+{
+    if (cell->searched || !cell->attention.from_file)
+        return json_object_set_new(record, "witness", witness_json(ex, cell, p));
+    return json_object_set_new(record, "witness", json_null()) ||
+           json_object_set_new(record, "why",
+                               json_string("no witness: weights and tokens are those of the files "
+                                           "in the manifest"));
+}
+
+static int set_given(json_t *record, const point *given)
+{
+    json_t *object = json_object();
+    int bad = !object || set_values(object, &given->norm);
+
+    bad = bad || json_object_set_new(object, "atoms", json_integer((json_int_t)given->measure->m));
+    if (bad) {
+        json_decref(object);
+        return bad;
+    }
+    return json_object_set_new(record, "given", object);
+}
+
+static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
+                           const tl_search_result *best, const point *p, const point *given,
+                           const tl_bound_table *table)
+{
+    json_t *record = json_object();
+    double ratio = (table->best_log - p->norm.log_value) / TL_LN10;
+    int bad = !record;
+
+    bad = bad || json_object_set_new(record, "cell", json_integer((json_int_t)cell->index));
+    bad = bad || json_object_set_new(record, "variables", tl_record_variables(ex, cell->index));
+    bad = bad || json_object_set_new(record, "n", n_json(p->measure));
+    bad = bad || json_object_set_new(record, "norm", json_string(tl_norm_name(ex->norm)));
+    bad = bad || json_object_set_new(record, "lower", lower_json(p, best));
+    bad = bad || (given && set_given(record, given));
+    bad = bad || json_object_set(record, "bounds", table->rows);
+    bad = bad || json_object_set_new(record, "best_bound",
+                                     table->best ? json_string(table->best) : json_null());
+    bad = bad || tl_json_set_number(record, "ratio_log10", table->best ? ratio : (double)NAN);
+    if (table->violated) bad = bad || json_object_set_new(record, "violation", json_true());
+    bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
+    bad = bad || set_witness(record, ex, cell, p);
+    if (!bad) return record;
+    json_decref(record);
+    return NULL;
+}
+
+static bool is_number(double x)
+{
+    return !isnan(x) && !(isinf(x) && x > 0);
+}
+
+tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_search_result *best,
+                         char **out, tl_error *err)
+{
+    point tokens = {0}, found = {0};
+    const point *p = best ? &found : &tokens;
+    tl_bound_table table = {0};
+    json_t *record = NULL;
+    tl_status s = TL_OK;
+
+    if (best)
+        found = (point){.layer = best->layer,
+                        .measure = best->measure,
+                        .norm = best->norm,
+                        .direction = best->direction};
+    if (cell->tokens) s = evaluate_tokens(ex, cell, &tokens, err);
+    if (!s && !is_number(p->norm.log_value))
+        s = tl_fail(err, TL_ERR_NUMERIC, "the norm came out as no number");
+    if (!s) s = tl_bound_table_make(ex, cell, p->layer, p->measure, p->norm.log_value, &table, err);
+    if (!s) {
+        record = record_json(ex, cell, best, p, best && cell->tokens ? &tokens : NULL, &table);
+        *out = record ? tl_json_line(record) : NULL;
+        if (!*out) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    }
+    json_decref(record);
+    json_decref(table.rows);
+    free(tokens.direction);
+    return s;
+}

@@ -1,0 +1,65 @@
+#include "experiment/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds key: value unless it stands there already; takes over value. */
+static int fill(json_t *object, const char *key, json_t *value)
+{
+    if (!value) return 1;
+    if (json_object_get(object, key)) {
+        json_decref(value);
+        return 0;
+    }
+    return json_object_set_new(object, key, value);
+}
+
+static json_t *start_names(unsigned starts)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < TL_START_COUNT; i++)
+        if ((starts & 1u << i) &&
+            json_array_append_new(list, json_string(tl_start_name((tl_start)i)))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static json_t *bound_keys(const tl_experiment *ex)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < ex->bounds; i++)
+        if (json_array_append_new(list, json_string(ex->bound[i]->key))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static int resolve_search(json_t *search, const tl_search_settings *settings)
+{
+    int bad = fill(search, "restarts", json_integer((json_int_t)settings->restarts));
+
+    bad = bad || fill(search, "evaluations", json_integer((json_int_t)settings->evaluations));
+    bad = bad || json_object_set_new(search, "starts", start_names(settings->starts));
+    /* The seed in force is the manifest's own: a run may override the file's. */
+    (void)json_object_del(search, "seed");
+    bad = bad || fill(search, "objective", json_string("norm"));
+    return bad;
+}
+
+tl_status tl_resolve(tl_experiment *ex, tl_error *err)
+{
+    json_t *root = tl_config_to_json(config_root_setting(&ex->tree));
+    json_t *search = root ? json_object_get(root, "search") : NULL;
+    int bad = !root;
+
+    ex->resolved = root;
+    bad = bad || (search && resolve_search(search, &ex->settings));
+    bad = bad || fill(root, "norm", json_string(tl_norm_name(ex->norm)));
+    bad = bad || json_object_set_new(root, "bounds", bound_keys(ex));
+    return bad ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path) : TL_OK;
+}

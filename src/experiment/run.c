@@ -1,0 +1,99 @@
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/internal.h"
+#include "experiment/partial.h"
+#include "experiment/run.h"
+#include "tightlip/file.h"
+
+static tl_status write_text(const char *directory, const char *name, const char *text,
+                            tl_error *err)
+{
+    char *path = tl_results_path(directory, name);
+    tl_status s;
+
+    if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+    s = tl_file_write(path, text, strlen(text), err);
+    free(path);
+    return s;
+}
+
+/* Everything that follows from the records. */
+static tl_status write_results(const tl_experiment *ex, const tl_run_options *options,
+                               tl_partial *partial, tl_run_summary *summary, tl_error *err)
+{
+    char *records = NULL, *csv = NULL;
+    size_t size = 0;
+    tl_status s = tl_text_read(partial->path, &records, &size, err);
+
+    if (!s) s = tl_csv_make(ex, records, &csv, summary, err);
+    if (!s) s = write_text(options->directory, "data.csv", csv, err);
+    if (!s) s = tl_partial_rename(partial, err);
+    free(records);
+    free(csv);
+    if (!s && !options->no_plot) s = tl_experiment_plot(options->directory, err);
+    return s;
+}
+
+/* Wall-clock facts have a file of their own: the others are the same bytes on every run. */
+static tl_status write_timing(const tl_schedule *run, tl_error *err)
+{
+    size_t room = 96 * (run->cells + 2), used = 0;
+    char *text = malloc(room);
+    tl_status s;
+
+    if (!text) return tl_fail(err, TL_ERR_MEMORY, "timing.ndjson: out of memory");
+    for (size_t i = run->first; i < run->cells; i++)
+        used += (size_t)snprintf(text + used, room - used, "{\"cell\": %zu, \"seconds\": %.6f}\n",
+                                 i, run->cell[i].seconds);
+    (void)snprintf(text + used, room - used,
+                   "{\"total_seconds\": %.6f, \"threads\": %d, \"cells\": %zu}\n",
+                   omp_get_wtime() - run->started, run->threads, run->cells - run->first);
+    s = write_text(run->options->directory, "timing.ndjson", text, err);
+    free(text);
+    return s;
+}
+
+/* Files are complete; what a person must hear of comes back as an error. */
+static tl_status judge(const tl_experiment *ex, const tl_run_summary *summary, tl_error *err)
+{
+    if (summary->violated)
+        return tl_fail(err, TL_ERR_NUMERIC, "%s: %zu of %zu cells exceed a bound; the first: %s",
+                       ex->name, summary->violated, ex->cells, summary->first_violation);
+    if (summary->failed)
+        return tl_fail(err, TL_ERR_NUMERIC, "%s: %zu of %zu cells failed; the first: %s", ex->name,
+                       summary->failed, ex->cells, summary->first_failure);
+    return TL_OK;
+}
+
+tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *options, tl_error *err)
+{
+    uint64_t seed = options->has_seed ? options->seed : ex->settings.seed;
+    tl_partial partial = {0};
+    tl_schedule run = {.experiment = ex,
+                       .options = options,
+                       .seed = seed,
+                       .cells = ex->cells,
+                       .partial = &partial,
+                       .started = omp_get_wtime()};
+    tl_run_summary summary = {0};
+    tl_error inner = {0};
+    tl_status s = TL_OK, closed;
+
+    if (seed > INT64_MAX)
+        return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
+    s = tl_partial_open(&partial, ex, options->directory, seed, options->resume, err);
+    run.first = partial.done;
+    if (!s) s = tl_schedule_run(&run, err);
+    closed = tl_partial_close(&partial, &inner);
+    if (closed && !s) s = tl_fail(err, closed, "%s", inner.text);
+    if (!s) s = write_results(ex, options, &partial, &summary, err);
+    if (!s) s = write_timing(&run, err);
+    if (!s) s = judge(ex, &summary, err);
+    free(run.cell);
+    tl_partial_clear(&partial);
+    return s;
+}

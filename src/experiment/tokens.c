@@ -1,0 +1,113 @@
+#include "experiment/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+    tl_matrix x;
+    uint64_t *count;  /* NULL: all ones, or masses */
+    double *log_mass; /* NULL: multiplicities */
+} parts;
+
+static tl_status check_length(const tl_bindings *b, const config_setting_t *at, size_t expected,
+                              size_t found, tl_error *err)
+{
+    if (expected == found) return TL_OK;
+    return tl_config_fail(b->experiment, at, err, TL_ERR_SHAPE,
+                          "expected %zu numbers, one per token, found %zu", expected, found);
+}
+
+static tl_status read_counts(const tl_bindings *b, const config_setting_t *at, parts *p,
+                             tl_error *err)
+{
+    bool row = config_setting_is_array(at) || config_setting_is_list(at);
+    size_t length = row ? (size_t)config_setting_length(at) : 0;
+    tl_status s = check_length(b, at, p->x.rows, length, err);
+
+    if (s) return s;
+    p->count = calloc(length, sizeof *p->count);
+    if (!p->count) return tl_config_fail(b->experiment, at, err, TL_ERR_MEMORY, "out of memory");
+    for (size_t i = 0; !s && i < length; i++) {
+        long long n = 0;
+        s = tl_config_integer(b->experiment, config_setting_get_elem(at, (unsigned)i), 1, INT64_MAX,
+                              &n, err);
+        p->count[i] = (uint64_t)n;
+    }
+    return s;
+}
+
+static tl_status read_masses(const tl_bindings *b, const config_setting_t *at, bool log_given,
+                             parts *p, tl_error *err)
+{
+    size_t length = 0;
+    tl_status s = tl_vector_read(b, at, &p->log_mass, &length, err);
+
+    if (!s) s = check_length(b, at, p->x.rows, length, err);
+    for (size_t i = 0; !s && !log_given && i < length; i++) {
+        if (!(p->log_mass[i] > 0))
+            s = tl_config_fail(b->experiment, at, err, TL_ERR_DOMAIN,
+                               "expected masses above 0, found %g", p->log_mass[i]);
+        else
+            p->log_mass[i] = log(p->log_mass[i]);
+    }
+    return s;
+}
+
+static tl_status read_weights(const tl_bindings *b, const config_setting_t *group, parts *p,
+                              tl_error *err)
+{
+    const config_setting_t *count = config_setting_get_member(group, "multiplicity");
+    const config_setting_t *mass = config_setting_get_member(group, "mass");
+    const config_setting_t *log_mass = config_setting_get_member(group, "log_mass");
+
+    if ((count != NULL) + (mass != NULL) + (log_mass != NULL) > 1)
+        return tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
+                              "expected one of multiplicity, mass and log_mass, found several");
+    if (count) return read_counts(b, count, p, err);
+    if (mass || log_mass) return read_masses(b, mass ? mass : log_mass, !mass, p, err);
+    return TL_OK;
+}
+
+static tl_status read_group(const tl_bindings *b, const config_setting_t *group, parts *p,
+                            tl_error *err)
+{
+    static const char *const keys[] = {"file",         "tensor",   "values", "mass",
+                                       "multiplicity", "log_mass", "scale"};
+    const config_setting_t *values = config_setting_get_member(group, "values");
+    double scale = 1;
+    tl_status s = tl_config_keys(b->experiment, group, keys, sizeof keys / sizeof *keys, err);
+
+    if (!s && values && config_setting_get_member(group, "file"))
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
+                           "expected values or file and tensor, found both");
+    if (!s)
+        s = values ? tl_matrix_literal(b, values, &p->x, err)
+                   : tl_matrix_file(b, group, &p->x, err);
+    if (!s) s = tl_bindings_real(b, group, "scale", NULL, &scale, NULL, err);
+    if (!s) s = read_weights(b, group, p, err);
+    for (size_t i = 0; !s && i < p->x.rows * p->x.cols; i++) {
+        p->x.a[i] *= scale;
+        if (!isfinite(p->x.a[i]))
+            s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
+                               "expected finite tokens, found an overflow at scale %g", scale);
+    }
+    return s;
+}
+
+tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err)
+{
+    const config_setting_t *at = b->experiment->tokens;
+    parts p = {0};
+    tl_status s = config_setting_is_group(at) ? read_group(b, at, &p, err)
+                                              : tl_matrix_literal(b, at, &p.x, err);
+
+    if (!s) {
+        tl_error inner = {0};
+        s = tl_measure_alloc(out, p.x.rows, p.x.cols, p.x.a, p.count, p.log_mass, &inner);
+        if (s) (void)tl_config_fail(b->experiment, at, err, s, "%s", inner.text);
+    }
+    free(p.x.a);
+    free(p.count);
+    free(p.log_mass);
+    return s;
+}

@@ -1,0 +1,238 @@
+/* From a manifest and a table to a gnuplot script and two pictures. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "experiment/plot.h"
+#include "support/experiment_run.h"
+
+#define PLOT(text) "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
+#define AXES "\"x\": \"n\", \"xlabel\": \"length\", \"ylabel\": \"norm\", \"searched\": true, "
+
+typedef struct {
+    json_t *manifest;
+    tl_table table;
+    tl_plot plot;
+} drawing;
+
+static void collect(drawing *d, const char *manifest, const char *csv)
+{
+    tl_error err = {0};
+    char *text = strdup(csv);
+
+    d->manifest = json_loads(manifest, 0, NULL);
+    cr_assert(d->manifest && text);
+    cr_assert_eq(tl_table_parse(&d->table, "data.csv", text, &err), TL_OK, "%s", err.text);
+    cr_assert_eq(tl_plot_collect(&d->plot,
+                                 json_object_get(json_object_get(d->manifest, "config"), "plot"),
+                                 &d->table, &err),
+                 TL_OK, "%s", err.text);
+}
+
+static void drop(drawing *d)
+{
+    tl_plot_clear(&d->plot);
+    tl_table_clear(&d->table);
+    json_decref(d->manifest);
+}
+
+static char *script(const char *manifest, const char *csv)
+{
+    drawing d;
+    tl_error err = {0};
+    char *text = NULL;
+
+    collect(&d, manifest, csv);
+    cr_assert_eq(tl_plot_script(&d.plot, d.manifest, &text, &err), TL_OK, "%s", err.text);
+    drop(&d);
+    return text;
+}
+
+static void expect_in(const char *text, const char *fragment)
+{
+    cr_expect(strstr(text, fragment), "\"%s\" is missing in\n%s", fragment, text);
+}
+
+Test(plot, tables)
+{
+    tl_table t;
+    tl_error err = {0};
+
+    cr_assert_eq(tl_table_parse(&t, "x", strdup("a,b\n1,\"x,\"\"y\"\n,inf\r\n"), &err), TL_OK);
+    cr_expect_eq(t.cols, 2);
+    cr_expect_eq(t.rows, 2);
+    cr_expect_eq(tl_table_column(&t, "b"), 1);
+    cr_expect_eq(tl_table_column(&t, "c"), SIZE_MAX);
+    cr_expect_str_eq(tl_table_at(&t, 0, 1), "x,\"y");
+    cr_expect(isnan(tl_table_number(&t, 1, 0)));
+    cr_expect(isinf(tl_table_number(&t, 1, 1)));
+    tl_table_clear(&t);
+    cr_expect_eq(tl_table_parse(&t, "x", strdup("a,b\n1\n"), &err), TL_ERR_PARSE);
+    cr_expect_str_eq(err.text, "x:2: expected 2 cells, found 1");
+    cr_expect_eq(tl_table_parse(&t, "x", strdup("a\n\"1\n"), &err), TL_ERR_PARSE);
+    cr_expect_str_eq(err.text, "x:2: a quote is not closed");
+    cr_expect_eq(tl_table_parse(&t, "x", strdup(""), &err), TL_ERR_PARSE);
+}
+
+static const char basic[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bounds\"],"
+                                      "\"bounds\": [\"sharp\", \"wide\"], \"series\": []");
+
+Test(plot, found_points_and_one_line_per_bound)
+{
+    char *text = script(basic, "n,lower_log10,bound:sharp,bound:wide\n"
+                               "10,1,1.5,400\n100,2,2.5,500\ninf,3,3.5,\n");
+
+    expect_in(text, "title 'best input found'");
+    expect_in(text, "title 'bound sharp'");
+    expect_in(text, "title 'bound wide'");
+    expect_in(text, "set xlabel 'length' noenhanced");
+    expect_in(text, "set ylabel 'norm' noenhanced");
+    /* Logarithms are drawn, so that 10^500 needs no double. */
+    expect_in(text, "1 400\n2 500\n");
+    expect_in(text, "'10^{480}' 480");
+    /* Infinity: a tick of its own, one step beyond, off the line. */
+    expect_in(text, "'∞' 3");
+    expect_in(text, "2 2\n\n3 3\n");
+    free(text);
+}
+
+Test(plot, text_of_a_user_is_never_a_command)
+{
+    char *text = script(
+        PLOT("\"x\": \"n\", \"xlabel\": \"a'b`rm x`\", \"ylabel\": \"l1\\nl2\", \"searched\": true,"
+             "\"title\": \"{/Bold=50 x}_{y} 'q'\", \"log\": \"\", \"y\": [\"lower\"],"
+             "\"bounds\": [], \"series\": [\"A\"]"),
+        "n,A,lower_log10\n1,\"it's, `x`\",0\n2,\"it's, `x`\",1\n");
+
+    expect_in(text, "set xlabel 'a''b`rm x`' noenhanced");
+    expect_in(text, "set ylabel 'l1 l2' noenhanced");
+    expect_in(text, "set title '{/Bold=50 x}_{y} ''q''' noenhanced");
+    expect_in(text, "title 'found, A = it''s, `x`'");
+    expect_in(text, "1 1\n2 10\n");
+    free(text);
+}
+
+Test(plot, equal_bounds_of_several_series_are_drawn_once)
+{
+    drawing d;
+    size_t bounds = 0, found = 0;
+
+    collect(&d,
+            PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bounds\"],"
+                      "\"bounds\": [\"same\", \"differs\"], \"series\": [\"A\"]"),
+            "n,A,lower_log10,bound:same,bound:differs\n"
+            "1,x,0,1,2\n2,x,0.5,1,2\n1,y,0.1,1,3\n2,y,0.4,1,3\n");
+    for (size_t i = 0; i < d.plot.curves; i++) {
+        bounds += d.plot.curve[i].bound;
+        found += !d.plot.curve[i].bound;
+    }
+    cr_expect_eq(found, 2);
+    cr_expect_eq(bounds, 3);
+    drop(&d);
+}
+
+Test(plot, lines_join_medians)
+{
+    drawing d;
+    double x[7], y[7];
+
+    collect(&d, PLOT(AXES "\"log\": \"y\", \"y\": [\"lower\"], \"bounds\": [], \"series\": []"),
+            "n,lower_log10\n2,5\n1,7\n1,1\n1,2\n2,3\n3,\n");
+    cr_assert_eq(d.plot.curves, 1);
+    cr_expect_eq(d.plot.curve[0].count, 5);
+    cr_assert_eq(tl_curve_median(&d.plot.curve[0], x, y), 2);
+    cr_expect_eq(y[0], 2);
+    cr_expect_eq(y[1], 4);
+    drop(&d);
+}
+
+/* y = 2 x^0.75 with a known scatter: slope and its standard error by the textbook formula. */
+Test(plot, fitted_slopes)
+{
+    double x[] = {0, 1, 2, 3, INFINITY};
+    double y[] = {0.3, 1.25, 1.6, 2.65, 9};
+    tl_curve curve = {.series = "s", .count = 5, .x = x, .y = y};
+    tl_fit fit;
+
+    cr_assert(tl_fit_line(&curve, &fit));
+    cr_expect_eq(fit.points, 4);
+    /* Sxx = 5, Sxy = 3.7; residuals -.04, .17, -.22, .09; s^2 = .0870 / 2, error sqrt(s^2 / 5). */
+    cr_expect_float_eq(fit.slope, 0.74, 1e-12);
+    cr_expect_float_eq(fit.error, sqrt(0.087 / 2 / 5), 1e-12);
+    curve.count = 2;
+    cr_expect(!tl_fit_line(&curve, &fit), "two points have no error");
+}
+
+static void write_results(scratch *dir, const char *manifest, const char *csv)
+{
+    cr_assert(scratch_write(dir, "manifest.json", manifest, strlen(manifest)));
+    cr_assert(scratch_write(dir, "data.csv", csv, strlen(csv)));
+}
+
+static const char basic_csv[] = "n,lower_log10,bound:sharp,bound:wide\n10,1,1.5,40\n100,2,2.5,50\n";
+
+Test(plot, pictures_are_the_same_bytes_every_time)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    write_results(&dir, basic, basic_csv);
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    char *first = results_text(dir.directory, "plot.svg");
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    char *second = results_text(dir.directory, "plot.svg");
+    char *png = results_text(dir.directory, "plot.png");
+    cr_assert(first && second && png);
+    cr_expect_str_eq(first, second);
+    expect_in(first, "bound sharp");
+    cr_expect_eq(strncmp(png, "\x89PNG", 4), 0);
+    cr_expect(!results_exist(dir.directory, "plot.svg.partial"));
+    free(first);
+    free(second);
+    free(png);
+    scratch_clear(&dir);
+}
+
+Test(plot, missing_or_broken_inputs)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "manifest.json: cannot be opened");
+    write_results(&dir, "{", "n\n");
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+    write_results(&dir, "{}", "n\n");
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+    expect_in(err.text, "config.plot: expected an object");
+    scratch_clear(&dir);
+}
+
+/* A stand-in on PATH fails with a message; then there is no gnuplot at all. */
+Test(plot, gnuplot_that_fails_or_is_missing)
+{
+    static const char stand_in[] =
+        "#!/bin/sh\necho 'line 3: undefined' >&2\necho more >&2\nexit 7\n";
+    scratch dir, path;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir) && scratch_init(&path));
+    write_results(&dir, basic, basic_csv);
+    cr_assert(scratch_write(&path, "gnuplot", stand_in, strlen(stand_in)));
+    cr_assert_eq(chmod(path.path, 0755), 0);
+    cr_assert_eq(setenv("PATH", path.directory, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "plot.gp: exit code 7: line 3: undefined more");
+    cr_expect(!results_exist(dir.directory, "plot.svg"));
+    cr_assert_eq(setenv("PATH", dir.directory, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "gnuplot: cannot be started: No such file or directory");
+    expect_in(err.text, "install gnuplot-nox");
+    scratch_clear(&dir);
+    scratch_clear(&path);
+}
