@@ -43,6 +43,11 @@ double tl_bounds_quartic_max(const double b[5]);
 double tl_bounds_log_tau_mean_field(double g);
 double tl_bounds_log_tau_schur(double n, bool infinite, double g);
 double tl_bounds_log_tau_pair(double g);
+/* One row of n >= 1 tokens, dot product, no mask: log of an upper bound of sup ||T_i||^2 for V = I,
+ * g = rho r (README "Rows of finitely many tokens"); 0 at n = 1. Cost: some 10 ms. */
+double tl_bounds_log_row(double n, double g);
+/* The same, for every row of n tokens or more: one value serves a block of rows. */
+double tl_bounds_log_row_monotone(double n, double g);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
 

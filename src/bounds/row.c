@@ -1,0 +1,124 @@
+/* One row of attention without a mask: the largest ||T_i||^2 among n tokens, by branch and bound
+ * over its two heaviest weights. Proofs: README "Rows of finitely many tokens". */
+#include <float.h>
+#include <math.h>
+
+#include "bounds/box.h"
+#include "bounds/internal.h"
+
+/* Beyond this many tokens the squares of weights come near the end of the double range. */
+static const double most_tokens = 1e100;
+/* Relative error of a weight: exponents up to 1000 where they matter, and a few operations. */
+static const double weight_up = 1 + 4096 * DBL_EPSILON;
+/* Added to a variance, which is a difference from 1. */
+static const double variance_up = 256 * DBL_EPSILON;
+
+enum { SPLITS = 6000 };
+
+/* exp of this, beside 1, stands for every weight from there down to 0. */
+static const double bottom = -40;
+
+typedef struct {
+    double g, log_rest; /* rest = n - 2 tokens besides the two heaviest */
+} two_heaviest;
+
+typedef struct {
+    double p, q, r;
+} weights;
+
+static weights weights_at(const two_heaviest *row, double a, double b)
+{
+    double top = fmax(fmax(a, b), row->log_rest);
+    double p = exp(a - top), q = exp(b - top), r = exp(row->log_rest - top), z = p + q + r;
+
+    return (weights){p / z, q / z, r / z};
+}
+
+static double mean_at(weights w, double s, double t)
+{
+    return w.p * s + w.q * t - w.r;
+}
+
+/* The largest p (1 - p) for p in [p0, p1], 1 - p <= not_p. */
+static double largest_product(double p0, double p1, double not_p)
+{
+    if (p1 <= 0.5) return p1 * (1 - p1);
+    return p0 >= 0.5 ? p0 * not_p : 0.25;
+}
+
+static double floor_of(double lo)
+{
+    return lo > bottom ? lo : -(double)INFINITY;
+}
+
+/* Phi / (1 + g)^2 over a box of a = log(rest p / r), b = log(rest q / r), b <= a. */
+static double phi_upper(const void *context, const double *lo, const double *hi)
+{
+    const two_heaviest *row = context;
+    const double a0 = floor_of(lo[0]), a1 = hi[0], b0 = floor_of(lo[1]), b1 = fmin(hi[1], a1);
+    const double g = row->g;
+    if (b0 > a1) return -(double)INFINITY;
+
+    const weights least = weights_at(row, a0, fmin(b1, a0)), most = weights_at(row, a1, b0);
+    const weights corner = weights_at(row, a0, b0), far = weights_at(row, a1, b1);
+    const weights other = weights_at(row, a0, b1);
+    const double p = most.p * weight_up, not_p = (least.q + least.r) * weight_up;
+    const double q = weights_at(row, fmax(a0, b1), b1).q * weight_up, gap = p - most.q;
+    const double r = corner.r * weight_up;
+    /* The mean along b_i is monotone in each weight: its least corner. */
+    const double s = fmax(a0, 0) / g - 1, t = fmax(b0, 0) / g - 1;
+    const double mean = fmin(fmin(mean_at(corner, s, t), mean_at(far, s, t)),
+                             fmin(mean_at(most, s, t), mean_at(other, s, t)));
+    const double v = 1 - (mean > 0 ? mean * mean : 0) + variance_up;
+    const double product = largest_product(least.p, p, not_p) * weight_up;
+    const double square = p * p + q * q + r * fmin(q, r);
+    const double cross = gap * fmin(2 * product, sqrt(v * product)) + q * fmin(2 * r, sqrt(r * v));
+    const double spread = not_p * gap * fmin(4 * product, v) + q * v;
+    const double unit = 1 / (1 + g), slope = g * unit;
+
+    return square * unit * unit + 2 * slope * unit * cross + slope * slope * spread;
+}
+
+/* log of the maximum of Phi over a, b >= from. */
+static double log_phi(double n, double g, double from)
+{
+    const two_heaviest row = {g, log(n - 2)};
+    const tl_bounds_box_problem problem = {.dim = 2,
+                                           .lo = {from, from},
+                                           .hi = {2 * g, 2 * g},
+                                           .context = &row,
+                                           .upper = phi_upper,
+                                           .tolerance = 1e-6,
+                                           .budget = SPLITS};
+
+    return log(tl_bounds_box_max(&problem)) + 2 * log1p(g) + 1e-11;
+}
+
+/* What holds for every row of n tokens or more. */
+static double log_simple(double n, double g)
+{
+    /* p_max (1 + g^2), (1 + g/sqrt 2)^2 and tau_mf^2 / n. */
+    double log_p = -log1p(exp(log(n - 1) - 2 * g));
+    double least = fmin(log_p + 2 * log(hypot(1, g)), 2 * log1p(g / sqrt(2)));
+
+    least = fmin(least, 2 * tl_bounds_log_tau_mean_field(g) - log(n));
+    return tl_bounds_up(least, 4 * g + log(n) + 4 * log1p(g));
+}
+
+double tl_bounds_log_row(double n, double g)
+{
+    if (n < 2) return 0;
+    double least = log_simple(n, g);
+    if (n < 3) return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 4 * g));
+    least = fmin(least, 2 * tl_bounds_log_tau_schur(n, false, g) - log(n));
+    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0));
+    return least;
+}
+
+double tl_bounds_log_row_monotone(double n, double g)
+{
+    double least = log_simple(n, g);
+
+    if (n >= 3 && g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, bottom));
+    return least;
+}
