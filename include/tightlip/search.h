@@ -19,20 +19,21 @@ typedef enum {
 } tl_objective;
 
 /* Starting constructions; one row each, `tightlip list starts` prints this table. */
-#define TL_START_LIST(X)                                                                           \
-    X(TL_START_FEW_DIRAC, "few-dirac", "random atoms, most of them on the sphere, random masses")  \
-    X(TL_START_UNBALANCED, "unbalanced", "one bulk atom, the others rare, log-masses uniform")     \
-    X(TL_START_SPLIT, "split", "pairs of nearby atoms: copies already moved apart")                \
-    X(TL_START_RANDOM, "random", "uniform atoms in the domain, masses from a Dirichlet law")       \
-    X(TL_START_CASTIN, "castin",                                                                   \
-      "Castin et al. 2024: one token at R u_1, the others at R u_1 / 2")                           \
-    X(TL_START_TWO_DIRAC, "two-dirac",                                                             \
-      "bulk at -R w, rare mass at R w that takes a share p of the attention")                      \
-    X(TL_START_PAIR, "pair", "two atoms at +-R w with equal masses")                               \
-    X(TL_START_HEAVY_PAIR, "heavy-pair", "two single tokens at +-R w, all others orthogonal to w") \
-    X(TL_START_KAPPA, "kappa",                                                                     \
-      "theory_dot Theorem 5: two heavies that share every row's attention")                        \
-    X(TL_START_LARGE_RADIUS, "large-radius", "one-hot attention: one token wins every row")        \
+#define TL_START_LIST(X)                                                                          \
+    X(TL_START_FEW_DIRAC, "few-dirac", "random atoms, most of them on the sphere, random masses") \
+    X(TL_START_UNBALANCED, "unbalanced", "one bulk atom, the others rare, log-masses uniform")    \
+    X(TL_START_SPLIT, "split", "pairs of nearby atoms: copies already moved apart")               \
+    X(TL_START_RANDOM, "random", "uniform atoms in the domain, masses from a Dirichlet law")      \
+    X(TL_START_CASTIN, "castin",                                                                  \
+      "Castin et al. 2024: one token at R u_1, the others at R u_1 / 2")                          \
+    X(TL_START_TWO_DIRAC, "two-dirac",                                                            \
+      "bulk at -R w, rare mass at R w that takes a share p of the attention")                     \
+    X(TL_START_PAIR, "pair", "two atoms at +-R w with equal masses")                              \
+    X(TL_START_HEAVY_PAIR, "heavy-pair",                                                          \
+      "two single tokens at +-R w, all others orthogonal to w; or a third of a turn apart")       \
+    X(TL_START_KAPPA, "kappa",                                                                    \
+      "theory_dot Theorem 5: two heavies that share every row's attention")                       \
+    X(TL_START_LARGE_RADIUS, "large-radius", "one-hot attention: one token wins every row")       \
     X(TL_START_GIVEN, "given", "the tokens of the problem itself")
 
 typedef enum {

@@ -113,7 +113,7 @@ static tl_status evaluate(tl_evaluator *ev, tl_point *p, double *g)
  */
 static void direction(tl_ascent *a, size_t dim)
 {
-    double alpha[MEMORY];
+    double alpha[MEMORY] = {0};
     memcpy(a->step, a->g, dim * sizeof(double));
     for (size_t i = 0; i < a->used; i++) {
         const size_t j = (a->next + MEMORY - 1 - i) % MEMORY;

@@ -118,18 +118,25 @@ static void start_pair(const tl_builder *b)
     }
 }
 
+/* Two single tokens opposite each other across the bulk's line, or leaning away from the bulk: at n
+ * between e^g and e^2g a third of a turn is best, since the bulk then attends to both and to
+ * itself. */
 static void start_heavy_pair(const tl_builder *b)
 {
+    const double lean = gsl_rng_uniform(b->rng) < 0.5 ? 0.0 : gsl_rng_uniform(b->rng);
+    const double side = sqrt(1.0 - lean * lean);
     b->p->m = b->most >= 3 ? 3 : 2;
-    tl_build_place(b, 0, 1.0, 0.0);
-    tl_build_place(b, 1, -1.0, 0.0);
-    b->p->log_mass[0] = b->p->log_mass[1] = log_single(b);
+    b->p->log_mass[0] = log_single(b);
     if (b->p->m == 2) { /* two atoms: one heavy token against a bulk a quarter turn away */
+        tl_build_place(b, 0, side, -lean);
         tl_build_place(b, 1, 0.0, 1.0);
         b->p->log_mass[1] = 0.0;
         return;
     }
+    tl_build_place(b, 0, side, -lean);
+    tl_build_place(b, 1, -side, -lean);
     tl_build_place(b, 2, 0.0, 1.0);
+    b->p->log_mass[1] = b->p->log_mass[0];
     b->p->log_mass[2] = 0.0;
 }
 
@@ -139,17 +146,24 @@ static void start_kappa(const tl_builder *b)
 {
     const size_t d = b->d;
     const double g = tl_problem_logit_size(b->problem), a = b->problem->norm_a;
-    /* The optimal L lies near ln g at moderate g and grows past it slowly. */
-    const double L = fmin(log(fmax(g, 1.0)) * (0.4 + 2.0 * gsl_rng_uniform(b->rng)), 0.4 * g);
-    const double be = L / fmax(g, 1e-3), ga = sqrt(fmin(2.0 * be, 0.4));
+    /* e^L, the weight of a heavy token in a bulk row, must beat the n - 2 bulk tokens there. */
+    const double bulk =
+        b->problem->n ? log(0.5 * fmax((double)b->problem->n - 2.0, 1.0)) : log(fmax(g, 1.0));
+    const double L = fmin(fmax(bulk, 0.0) + 5.0 * gsl_rng_uniform(b->rng), 0.45 * g);
+    const double be = L / fmax(g, 1e-3);
+    double ga = 0.0, first = sqrt(1.0 - be * be), second = first;
+    /* Ties in the heavy rows, ga^2 = be (first + second), by a few sweeps of the fixed point. */
+    for (int sweep = 0; sweep < 30; sweep++) {
+        ga = sqrt(fmin(0.5 * (ga * ga + be * (first + second)), 0.49 * (1.0 - be * be)));
+        first = sqrt(1.0 - be * be - ga * ga);
+        second = sqrt(fmax(1.0 - be * be - 2.0 * ga * ga, 0.0));
+    }
     double *A = b->p->A, *x = b->p->x;
     memset(A, 0, d * d * sizeof(double));
     A[1 * d + 0] = A[0 * d + 1] = A[3 * d + 2] = A[2 * d + 3] = a;
     for (size_t r = 4; r < d; r++) A[r * d + r] = -a;
     b->p->m = 3;
     memset(x, 0, 3 * d * sizeof(double));
-    const double first = sqrt(fmax(1.0 - be * be - ga * ga, 0.0));
-    const double second = sqrt(fmax(1.0 - be * be - 2.0 * ga * ga, 0.0));
     const double heavy[2][4] = {{first, be, 0.0, ga}, {-second, be, ga, ga}};
     for (size_t k = 0; k < 2; k++)
         for (size_t r = 0; r < 4; r++) x[k * d + r] = b->R * heavy[k][r];

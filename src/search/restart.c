@@ -206,7 +206,7 @@ static tl_status finish(restart_state *s, tl_start start, uint64_t r, tl_search_
     return TL_OK;
 }
 
-/* Restarts take the starts in turn. Where A is searched too, kappa comes back every second time: its
+/* Restarts take the starts in turn. Where A is searched too, kappa comes back every third time: its
  * basin is narrow and holds the best known values from n = 3 on. */
 static tl_start start_of(const tl_search_problem *problem, unsigned starts, uint64_t r)
 {
@@ -217,8 +217,8 @@ static tl_start start_of(const tl_search_problem *problem, unsigned starts, uint
             usable[count++] = (tl_start)i;
     if (!count) return TL_START_RANDOM;
     const bool kappa = (starts & 1u << TL_START_KAPPA) && tl_start_applies(problem, TL_START_KAPPA);
-    if (kappa && r % 2 == 1) return TL_START_KAPPA;
-    return usable[(kappa ? r / 2 : r) % count];
+    if (kappa && r % 3 == 1) return TL_START_KAPPA;
+    return usable[(kappa ? r - r / 3 : r) % count];
 }
 
 tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_settings *settings,

@@ -122,7 +122,9 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     }
     free(axes);
     if (status) return status;
-    const double sizes[3] = {1e-3, 1e-2, 1e-1};
-    jitter(&b, start == TL_START_GIVEN ? 1e-6 : sizes[gsl_rng_uniform_int(rng, 3)]);
+    /* Ties between logits, which the constructions rest on, are lost by noise above 1/g. */
+    const double sizes[4] = {1e-8, 1e-3, 1e-2, 1e-1};
+    const double size = start == TL_START_GIVEN ? 1e-6 : sizes[gsl_rng_uniform_int(rng, 4)];
+    jitter(&b, size / fmax(1.0, tl_problem_logit_size(problem) / 64.0));
     return tl_point_project(problem, p);
 }
