@@ -165,6 +165,69 @@ Test(layer, bad_input_is_refused)
     }
 }
 
+static const struct {
+    tl_head head;
+    tl_status status;
+    const char *fragment;
+} l2_refused[] = {
+    {{.k = 3, .v = 1, .Q = (double *)wide, .V = (double *)square, .scale = 1},
+     TL_ERR_SHAPE,
+     "Q: expected at most 2 rows"},
+    {{.k = 1, .v = 1, .V = (double *)square, .scale = 1}, TL_ERR_ARGUMENT, "found none"},
+    {{.k = 1, .v = 1, .Q = (double *)bad + 2, .V = (double *)square, .scale = 1},
+     TL_ERR_DOMAIN,
+     "head 0: Q[0][1]"},
+    {{.k = 1,
+      .v = 1,
+      .Q = (double *)square,
+      .K = (double *)square,
+      .V = (double *)square,
+      .scale = 1},
+     TL_ERR_ARGUMENT,
+     "Q and V alone"},
+    {{.k = 1, .v = 1, .Q = (double *)square, .V = (double *)square, .scale = 2},
+     TL_ERR_ARGUMENT,
+     "Q and V alone"},
+    {{.k = 1,
+      .v = 1,
+      .Q = (double *)square,
+      .V = (double *)square,
+      .bv = (double *)square,
+      .scale = 1},
+     TL_ERR_ARGUMENT,
+     "Q and V alone"},
+};
+
+Test(layer, l2_heads)
+{
+    tl_head head = {.k = 1, .v = 1, .Q = (double *)square, .V = (double *)wide, .scale = 1};
+    const double expected[] = {1, 2, 2, 4};
+    double A[4], c[2];
+    tl_layer *layer;
+
+    for (size_t i = 0; i < sizeof l2_refused / sizeof l2_refused[0]; i++) {
+        tl_error err = {0};
+        cr_expect_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 2, 1, &l2_refused[i].head,
+                                    NULL, 0, &err),
+                     l2_refused[i].status, "row %zu: %s", i, err.text);
+        cr_expect(strstr(err.text, l2_refused[i].fragment), "row %zu: %s", i, err.text);
+    }
+    /* A = Q'Q/sqrt(k), also where k < d. */
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 2, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    tl_layer_logit_map(layer, 0, A, c);
+    for (size_t i = 0; i < 4; i++) cr_expect_eq(A[i], expected[i]);
+    cr_expect(c[0] == 0 && c[1] == 0);
+    tl_layer_free(layer);
+    head.k = 2;
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 2, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    tl_layer_logit_map(layer, 0, A, NULL);
+    cr_expect_float_eq(A[0], 10 / sqrt(2), 8 * DBL_EPSILON * A[0]);
+    cr_expect_float_eq(A[3], 20 / sqrt(2), 8 * DBL_EPSILON * A[3]);
+    tl_layer_free(layer);
+}
+
 Test(layer, copies_own_their_arrays)
 {
     double A[] = {1, 2, 3, 4}, V[] = {5, 6, 7, 8, 9, 10};

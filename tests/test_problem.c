@@ -12,6 +12,7 @@
 #define END(text) SCHEMA LAYER ", " TOKENS ", " text "}"
 #define ATTENTION(text) SCHEMA TOKENS ", \"attention\": " text "}"
 #define ONE_HEAD(text) ATTENTION("{\"kind\": \"dot\", \"heads\": [" text "]}")
+#define L2_HEAD(head) ATTENTION("{\"kind\": \"l2\", \"heads\": [" head "]}")
 #define QKV(text) ONE_HEAD("{\"Q\": [[1, 0]], \"K\": [[1, 0]], \"V\": [[1, 0]]" text "}")
 
 typedef struct {
@@ -71,8 +72,14 @@ static const row refused[] = {
     {ATTENTION("{\"heads\": [" HEAD "]}"), TL_ERR_PARSE, "attention.kind: expected a string"},
     {ATTENTION("{\"kind\": \"softmax\", \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
      "attention.kind: expected dot, l2, sigmoid or cosine, found 'softmax'"},
-    {ATTENTION("{\"kind\": \"l2\", \"heads\": [" HEAD "]}"), TL_ERR_UNSUPPORTED,
-     "attention of kind 'l2' is not supported"},
+    {ATTENTION("{\"kind\": \"l2\", \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
+     "attention.heads[0]: unknown key 'A', expected one of Q, V"},
+    {L2_HEAD("{\"V\": [[1, 0]]}"), TL_ERR_PARSE, "heads[0].Q: expected an array"},
+    {L2_HEAD("{\"Q\": [[1, 0]]}"), TL_ERR_PARSE, "heads[0].V: expected an array"},
+    {L2_HEAD("{\"Q\": [[1]], \"V\": [[1, 0]]}"), TL_ERR_PARSE, "heads[0].Q[0]: expected 2 numbers"},
+    {L2_HEAD("{\"Q\": [[1, 0]], \"V\": [[1, 0]], \"bv\": [0]}"), TL_ERR_PARSE, "unknown key 'bv'"},
+    {L2_HEAD("{\"Q\": [[1, 0], [0, 1], [1, 1]], \"V\": [[1, 0]]}"), TL_ERR_SHAPE,
+     "Q: expected at most 2 rows, the token width, found 3"},
     {ATTENTION("{\"kind\": \"cosine\", \"heads\": [" HEAD "]}"), TL_ERR_UNSUPPORTED, "'cosine'"},
     {ATTENTION("{\"kind\": \"dot\", \"bias\": 1, \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
      "attention.bias: expected with kind 'sigmoid' only"},

@@ -216,8 +216,8 @@ static const struct {
     {"saturated", 3, TL_OK, TL_MASK_NONE},
     {"split-wins", 3, TL_OK, TL_MASK_NONE},
     {"causal", 3, TL_OK, TL_MASK_CAUSAL},
-    {"l2", 3, TL_ERR_UNSUPPORTED, TL_MASK_NONE},
-    {"l2-copies", 3, TL_ERR_UNSUPPORTED, TL_MASK_NONE},
+    {"l2", 3, TL_OK, TL_MASK_NONE},
+    {"l2-copies", 3, TL_OK, TL_MASK_NONE},
     {"sigmoid", 3, TL_ERR_UNSUPPORTED, TL_MASK_NONE},
 };
 

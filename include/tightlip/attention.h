@@ -3,6 +3,9 @@
  * Head h:  logit_ij = scale <Q x_i + bq, K x_j + bk>,  P_i = softmax_j(logit_ij),
  *          f_h(X)_i = V sum_j P_ij x_j + bv.
  * The short form (A, V) is Q = A, K = identity (NULL), no biases, scale 1: logit_ij = <A x_i, x_j>.
+ * Kind l2 (Kim, Papamakarios, Mnih 2021), query and key tied, A = Q'Q/sqrt(k), k <= d:
+ *          logit_ij = -|Q (x_i - x_j)|^2 / sqrt(k),  f_h(X)_i = V A sum_j P_ij x_j;
+ *          K and the biases are NULL, scale is 1.
  * Layer:   F(X)_i = O [f_1(X)_i ; .. ; f_H(X)_i], O = NULL: plain concatenation.
  * Source: Vaswani et al. 2017; THEORY notation in src/bounds/README.md section 1. */
 #ifndef TIGHTLIP_ATTENTION_H
@@ -47,7 +50,7 @@ typedef struct {
     size_t k;     /* query and key width */
     size_t v;     /* value width */
     double *Q;    /* k x d (the matrix A when K is NULL) */
-    double *K;    /* k x d, or NULL: identity, k = d */
+    double *K;    /* k x d, or NULL: identity, k = d (kind l2: Q itself, k <= d) */
     double *V;    /* v x d */
     double *bq;   /* k, or NULL: zero */
     double *bk;   /* k, or NULL: zero; constant along a row, it drops out of the softmax */
@@ -67,8 +70,9 @@ typedef struct {
 } tl_layer;
 
 /* Takes ownership of nothing: copies every array. heads[h].Q.. may be NULL only where tl_head says
- * so. Errors: TL_ERR_SHAPE (d, k, v or heads 0; out_rows 0 with O; K NULL and k != d),
- * TL_ERR_DOMAIN (a value not finite), TL_ERR_MEMORY. O is out_rows x sum v or NULL. */
+ * so. Errors: TL_ERR_SHAPE (d, k, v or heads 0; out_rows 0 with O; K NULL and k != d; kind l2: k >
+ * d), TL_ERR_ARGUMENT (a matrix missing; kind l2 with K, a bias or a scale), TL_ERR_DOMAIN (a value
+ * not finite), TL_ERR_MEMORY. O is out_rows x sum v or NULL. */
 TL_MUST_USE tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d,
                                      size_t heads, const tl_head *head, const double *O,
                                      size_t out_rows, tl_error *err);
@@ -81,7 +85,7 @@ void tl_layer_free(tl_layer *layer);
 /* G_h = O_h V_h (out x d): the value map of head h as the output sees it. */
 void tl_layer_value_map(const tl_layer *layer, size_t h, double *G);
 /* A_h = scale K'Q (d x d) and c_h = scale K'bq (d): logits <A x_i + c, x_j> up to a constant in j.
- * Either may be NULL. */
+ * Kind l2: A_h = Q'Q/sqrt(k), c_h = 0. Either may be NULL. */
 void tl_layer_logit_map(const tl_layer *layer, size_t h, double *A, double *c);
 
 /* m atoms in R^d with multiplicities (a sequence of n tokens) or masses (mean field, n = infinity).

@@ -76,13 +76,26 @@ static tl_status copy_matrix(double **out, const double *a, size_t rows, size_t 
     return TL_OK;
 }
 
-static tl_status check_head_shape(const tl_head *head, size_t d, tl_error *err)
+/* Query and key are tied, and the factor 1/sqrt(k) belongs to the kind. */
+static tl_status check_l2_shape(const tl_head *head, size_t d, tl_error *err)
+{
+    if (head->K || head->bq || head->bk || head->bv || head->scale != 1)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "expected Q and V alone in a head of kind l2, found K, a bias or a scale");
+    if (head->k > d)
+        return tl_fail(err, TL_ERR_SHAPE,
+                       "Q: expected at most %zu rows, the token width, found %zu", d, head->k);
+    return TL_OK;
+}
+
+static tl_status check_head_shape(const tl_head *head, tl_kind kind, size_t d, tl_error *err)
 {
     if (!head->Q || !head->V)
         return tl_fail(err, TL_ERR_ARGUMENT, "expected the matrices Q (or A) and V, found none");
     if (head->k == 0 || head->v == 0)
         return tl_fail(err, TL_ERR_SHAPE, "expected k and v of at least 1, found k = %zu, v = %zu",
                        head->k, head->v);
+    if (kind == TL_KIND_L2) return check_l2_shape(head, d, err);
     if (!head->K && head->k != d)
         return tl_fail(err, TL_ERR_SHAPE, "A: expected %zu rows, the token width, found %zu", d,
                        head->k);
@@ -92,13 +105,14 @@ static tl_status check_head_shape(const tl_head *head, size_t d, tl_error *err)
     return TL_OK;
 }
 
-static tl_status copy_head(tl_head *out, const tl_head *head, size_t d, tl_error *err)
+static tl_status copy_head(tl_head *out, const tl_head *head, tl_kind kind, size_t d, tl_error *err)
 {
-    tl_status s = check_head_shape(head, d, err);
+    const char *query = head->K || kind == TL_KIND_L2 ? "Q" : "A";
+    tl_status s = check_head_shape(head, kind, d, err);
 
     if (s) return s;
     *out = (tl_head){.k = head->k, .v = head->v, .scale = head->scale};
-    s = copy_matrix(&out->Q, head->Q, head->k, d, head->K ? "Q" : "A", err);
+    s = copy_matrix(&out->Q, head->Q, head->k, d, query, err);
     if (!s && head->K) s = copy_matrix(&out->K, head->K, head->k, d, "K", err);
     if (!s) s = copy_matrix(&out->V, head->V, head->v, d, "V", err);
     if (!s && head->bq) s = copy_matrix(&out->bq, head->bq, 1, head->k, "bq", err);
@@ -125,7 +139,7 @@ tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d, s
     layer->head = calloc(heads, sizeof *layer->head);
     if (!layer->head) s = tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads && !s; h++) {
-        s = copy_head(&layer->head[h], &head[h], d, err);
+        s = copy_head(&layer->head[h], &head[h], kind, d, err);
         if (s) tl_error_prefix(err, "head %zu", h);
         if (!s && head[h].v > SIZE_MAX - layer->values)
             s = tl_fail(err, TL_ERR_SHAPE, "head %zu: the widths v overflow", h);
@@ -191,7 +205,9 @@ void tl_layer_logit_map(const tl_layer *layer, size_t h, double *A, double *c)
     const tl_head *head = &layer->head[h];
     size_t d = layer->d, k = head->k;
 
-    if (A && head->K) {
+    if (A && layer->kind == TL_KIND_L2) {
+        tl_gemm('T', 'N', d, d, k, 1 / sqrt((double)k), head->Q, d, head->Q, d, 0, A, d);
+    } else if (A && head->K) {
         tl_gemm('T', 'N', d, d, k, head->scale, head->K, d, head->Q, d, 0, A, d);
     } else if (A) {
         for (size_t i = 0; i < d * d; i++) A[i] = head->scale * head->Q[i];

@@ -70,6 +70,18 @@ static tl_status read_head(const tl_parse *p, const json_t *value, const char *p
     return s ? s : head_bias(p, value, place, "bv", out->v, &out->bv);
 }
 
+/* Query and key tied; nothing else to say. */
+static tl_status read_l2_head(const tl_parse *p, const json_t *value, const char *place, size_t d,
+                              tl_head *out)
+{
+    static const char *const names[] = {"Q", "V"};
+    tl_status s = tl_parse_object(p, value, place, names, COUNT(names));
+
+    out->scale = 1;
+    if (!s) s = head_matrix(p, value, place, "Q", &out->k, d, &out->Q);
+    return s ? s : head_matrix(p, value, place, "V", &out->v, d, &out->V);
+}
+
 static tl_status read_kind_and_mask(const tl_parse *p, const json_t *value, tl_kind *kind,
                                     tl_mask *mask)
 {
@@ -88,12 +100,14 @@ static tl_status read_kind_and_mask(const tl_parse *p, const json_t *value, tl_k
         if (tl_mask_from_name(name, mask))
             return tl_parse_fail(p, "attention.mask", "expected none or causal, found '%s'", name);
     }
-    if (*kind != TL_KIND_DOT)
+    if (*kind != TL_KIND_DOT && *kind != TL_KIND_L2)
         return tl_fail(p->err, TL_ERR_UNSUPPORTED,
-                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot'",
+                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot' "
+                       "and 'l2'",
                        p->document, tl_kind_name(*kind));
     if (json_object_get(value, "bias"))
-        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found 'dot'");
+        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found '%s'",
+                             tl_kind_name(*kind));
     return TL_OK;
 }
 
@@ -110,15 +124,17 @@ static void clear_heads(tl_head *head, size_t heads)
     free(head);
 }
 
-static tl_status read_heads(const tl_parse *p, const json_t *array, size_t d, size_t heads,
-                            tl_head *head)
+static tl_status read_heads(const tl_parse *p, const json_t *array, tl_kind kind, size_t d,
+                            size_t heads, tl_head *head)
 {
     tl_status s = TL_OK;
 
     for (size_t h = 0; h < heads && !s; h++) {
         char place[TL_PLACE_SIZE];
         tl_parse_place(place, "attention.heads[%zu]", h);
-        s = read_head(p, json_array_get(array, h), place, d, &head[h]);
+        const json_t *value = json_array_get(array, h);
+        s = kind == TL_KIND_L2 ? read_l2_head(p, value, place, d, &head[h])
+                               : read_head(p, value, place, d, &head[h]);
     }
     return s;
 }
@@ -144,7 +160,7 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
                              json_is_array(array) ? "an empty one" : tl_parse_type(array));
     head = calloc(heads, sizeof *head);
     if (!head) return tl_fail(p->err, TL_ERR_MEMORY, "%s: out of memory", p->document);
-    s = read_heads(p, array, d, heads, head);
+    s = read_heads(p, array, kind, d, heads, head);
     for (size_t h = 0; h < heads; h++) values += head[h].v;
     output = json_object_get(value, "output");
     if (!s && output) s = tl_parse_matrix(p, output, "attention.output", &rows, &values, &O);

@@ -56,6 +56,19 @@ static json_t *identity(size_t d)
     return NULL;
 }
 
+/* Kind l2: Q and V say all. NULL as above. */
+static json_t *l2_head_to_json(const tl_head *head, size_t d)
+{
+    json_t *object = json_object();
+    bool ok = object != NULL;
+
+    ok = ok && put(object, "Q", matrix(head->Q, head->k, d));
+    ok = ok && put(object, "V", matrix(head->V, head->v, d));
+    if (ok) return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *head_to_json(const tl_head *head, size_t d)
 {
     /* A head without K that the short form cannot say gets its identity written out. */
@@ -83,8 +96,12 @@ static json_t *layer_to_json(const tl_layer *layer)
 
     ok = ok && put(object, "kind", json_string(tl_kind_name(layer->kind)));
     ok = ok && put(object, "mask", json_string(tl_mask_name(layer->mask)));
-    for (size_t h = 0; h < layer->heads && ok; h++)
-        ok = json_array_append_new(heads, head_to_json(&layer->head[h], layer->d)) == 0;
+    for (size_t h = 0; h < layer->heads && ok; h++) {
+        const tl_head *head = &layer->head[h];
+        ok = json_array_append_new(heads, layer->kind == TL_KIND_L2
+                                              ? l2_head_to_json(head, layer->d)
+                                              : head_to_json(head, layer->d)) == 0;
+    }
     ok = ok && json_object_set(object, "heads", heads) == 0;
     json_decref(heads);
     if (layer->O) ok = ok && put(object, "output", matrix(layer->O, layer->out, layer->values));
