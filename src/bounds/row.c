@@ -80,7 +80,7 @@ static double phi_upper(const void *context, const double *lo, const double *hi)
 }
 
 /* log of the maximum of Phi over a, b >= from. */
-static double log_phi(double n, double g, double from)
+static double log_phi(double n, double g, double from, size_t splits)
 {
     const two_heaviest row = {g, log(n - 2)};
     const tl_bounds_box_problem problem = {.dim = 2,
@@ -89,7 +89,7 @@ static double log_phi(double n, double g, double from)
                                            .context = &row,
                                            .upper = phi_upper,
                                            .tolerance = 1e-6,
-                                           .budget = SPLITS};
+                                           .budget = splits};
 
     return log(tl_bounds_box_max(&problem)) + 2 * log1p(g) + 1e-11;
 }
@@ -111,14 +111,19 @@ double tl_bounds_log_row(double n, double g)
     double least = log_simple(n, g);
     if (n < 3) return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 4 * g));
     least = fmin(least, 2 * tl_bounds_log_tau_schur(n, false, g) - log(n));
-    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0));
+    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0, SPLITS));
+    return least;
+}
+
+double tl_bounds_log_row_effort(double n, double g, size_t splits)
+{
+    double least = log_simple(n, g);
+
+    if (n >= 3 && g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, bottom, splits));
     return least;
 }
 
 double tl_bounds_log_row_monotone(double n, double g)
 {
-    double least = log_simple(n, g);
-
-    if (n >= 3 && g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, bottom));
-    return least;
+    return tl_bounds_log_row_effort(n, g, SPLITS);
 }
