@@ -129,7 +129,7 @@ static void check_case(const tl_safetensors *weights, const tl_safetensors *toke
     tl_measure *mu;
     tl_layer *layer;
     size_t n, d;
-    double *x, ratio;
+    double *x;
 
     (void)snprintf(prefix, sizeof prefix, "block%d.attn", (int)block);
     cr_assert_eq(tl_safetensors_read(tokens, name, &x, &n, &d, NULL), TL_OK, "%s", name);
@@ -138,10 +138,8 @@ static void check_case(const tl_safetensors *weights, const tl_safetensors *toke
     cr_assert_eq(tl_norm_compute(layer, mu, TL_NORM_2, NULL, &result, NULL), TL_OK);
     cr_expect_float_eq(result.value / norm, 1, rtol, "%s head %ld: %.17g, not %.17g", name,
                        spec.head, result.value, norm);
-    /* Lanczos gives the second value from below; a full SVD gives it to rounding. */
-    ratio = exp(result.log_second) / second;
-    cr_expect(ratio <= 1 + rtol && ratio >= (result.dense ? 1 - rtol : 0.9),
-              "%s head %ld: second %.17g", name, spec.head, exp(result.log_second));
+    cr_expect_float_eq(exp(result.log_second) / second, 1, rtol, "%s head %ld: second %.17g", name,
+                       spec.head, exp(result.log_second));
     free(x);
     tl_measure_free(mu);
     tl_layer_free(layer);
