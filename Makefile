@@ -14,7 +14,7 @@ PKG_CONFIG ?= pkg-config
 CLANG ?= clang
 CLANG_FORMAT ?= clang-format
 
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all

@@ -77,16 +77,21 @@ typedef struct {
     bool converged;
 } tl_gkl_result;
 
-/* Workspace for operators up to rows x cols with at most `basis` kept vectors. Owns nothing of the
- * operator. */
+/* Workspace for operators up to rows x cols (either way round) with at most `basis` kept vectors
+ * (0: 64; at least 6, at most min(rows, cols)). Owns nothing of the operator. Errors: TL_ERR_SHAPE
+ * (no rows or columns), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_gkl_alloc(tl_gkl **out, size_t rows, size_t cols, size_t basis);
 void tl_gkl_free(tl_gkl *w);
 
 /* The top singular triple of op from the start v (cols; overwritten with the right vector; a zero
- * or non-finite start is replaced by a fixed generic vector), u (rows) the left vector. The start
- * is mixed with a fixed generic direction so that a start orthogonal to the top vector is not kept
- * there. Not converging is no error: see result. Errors: TL_ERR_NUMERIC when a product is not
- * finite. Cost: steps (apply + apply_t + O(steps (rows + cols))). */
+ * or non-finite start is replaced by a fixed generic vector), u (rows) the left vector J v / sigma.
+ * The start is mixed with a fixed generic direction of relative size 1e-3, so that a start in an
+ * invariant subspace without the top vector is not kept there; singular values within a relative
+ * tolerance sqrt(n) 1e3 of each other may still be mistaken for one another. A tolerance below 64
+ * DBL_EPSILON is taken as that. Not converging is no error: see result. Errors: TL_ERR_NUMERIC when
+ * a product is not finite, TL_ERR_SHAPE when op does not fit w, TL_ERR_MEMORY on a restart. Cost:
+ * steps (apply + apply_t + O(steps (rows + cols))), and one apply and apply_t that measure sigma
+ * and residual at the end. Source: Golub and Kahan 1965; restarts Baglama and Reichel 2005. */
 TL_MUST_USE tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *settings,
                                  double *u, double *v, tl_gkl_result *result);
 
