@@ -150,7 +150,7 @@ static double svd_error(gsl_rng *rng, size_t rows, size_t cols)
         if (s[i] < 0 || (i && s[i] > s[i - 1])) worst = HUGE_VAL;
     double *more[] = {a, u, s, vt, copy, us, gram};
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) free(more[i]);
-    return worst / ((double)(rows + cols) * 4 * DBL_EPSILON);
+    return worst / ((double)(rows + cols) * 16 * DBL_EPSILON);
 }
 
 Test(linalg, svd_full_factors_every_shape)

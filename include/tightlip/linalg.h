@@ -71,7 +71,8 @@ typedef struct {
 typedef struct {
     double
         sigma; /* |J v| at the returned v: a lower bound of the norm whatever happened (`_lower`) */
-    double second;   /* second Ritz value: an estimate from below of the second singular value */
+    double second;   /* second Ritz value: an estimate from below of the second singular value, up
+                      * to rounding of sigma^2 in its square (below 1e-8 sigma it means nothing) */
     double residual; /* |J'u - sigma v|: a singular value lies within this distance of sigma */
     size_t steps;    /* steps used */
     bool converged;

@@ -12,7 +12,8 @@
 void tl_bidiagonal_top(size_t k, const double *alpha, const double *beta, double *sigma, double *p,
                        double *q, double *work);
 
-/* Second largest singular value, 0 for k = 1. top: the largest. work: 5 k. */
+/* Second largest singular value, 0 for k = 1. top: the largest. work: 5 k. Its square is exact to a
+ * few units of rounding of top^2, so a value below 1e-8 top is rounding alone. */
 double tl_bidiagonal_second(size_t k, const double *alpha, const double *beta, double top,
                             double *work);
 

@@ -59,6 +59,9 @@ const char *lanczos_objection(const lanczos_outcome *o, size_t rows, size_t cols
     if (!(o->lengths <= 1e-14)) return "u or v is no unit vector";
     if (!(r->sigma <= o->sigma[0] + unit)) return "sigma is no lower bound";
     if (!(r->second <= r->sigma)) return "second above sigma";
-    if (rows > 1 && cols > 1 && !(r->second <= o->sigma[1] + unit)) return "second above sigma_2";
+    /* Squares: second is exact to rounding of sigma^2. */
+    double second = r->second / o->sigma[0], exact = o->sigma[1] / o->sigma[0];
+    if (rows > 1 && cols > 1 && second * second > exact * exact + unit / o->sigma[0])
+        return "second above sigma_2";
     return NULL;
 }
