@@ -1,5 +1,6 @@
 /* What an experiment file may not say, and what its refusal tells. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -244,6 +245,29 @@ Test(experiment_config, accepts)
         tl_experiment_free(ex);
     }
     scratch_clear(&dir);
+}
+
+/* Every cell of every shipped file is built, trained weights included. */
+Test(experiment_config, shipped_files_load)
+{
+    DIR *list = opendir("experiments");
+    size_t count = 0;
+
+    cr_assert(list, "run from the top directory");
+    for (const struct dirent *entry; (entry = readdir(list));) {
+        char path[512];
+        tl_experiment *ex = NULL;
+        tl_error err = {0};
+        size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 4, ".cfg") != 0) continue;
+        (void)snprintf(path, sizeof path, "experiments/%.200s", entry->d_name);
+        cr_expect_eq(tl_experiment_load(&ex, path, &err), TL_OK, "%s", err.text);
+        if (ex) cr_expect_eq(strncmp(tl_experiment_name(ex), entry->d_name, length - 4), 0);
+        tl_experiment_free(ex);
+        count++;
+    }
+    closedir(list);
+    cr_expect_geq(count, 9);
 }
 
 Test(experiment_config, unreadable_files)

@@ -113,3 +113,36 @@ Test(experiment_resume, resume_refuses_other_results)
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }
+
+/* A line that is no record of the next cell ends what is kept, whatever follows it. */
+Test(experiment_resume, damaged_lines_are_dropped)
+{
+    static const char *const damage[] = {"{\"cell\": 2}garbage\n", "\n", "{\"cell\":3}\n",
+                                         "{\"cell\":2,\"cell\":2}\n"};
+    scratch whole;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&whole));
+    tl_experiment *ex = experiment_from(&whole, SMALL);
+    cr_assert_eq(run(ex, (tl_run_options){.directory = whole.directory}, &err), TL_OK, "%s",
+                 err.text);
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        scratch cut;
+        stopper stop = {.after = 9};
+        cr_assert(scratch_init(&cut));
+        tl_run_options options = {.directory = cut.directory,
+                                  .threads = 1,
+                                  .progress = stopper_progress,
+                                  .context = &stop,
+                                  .stop = &stop.stop};
+        cr_assert_eq(run(ex, options, &err), TL_ERR_INTERRUPTED, "%s", err.text);
+        FILE *file = fopen(scratch_path(&cut, "cells.ndjson.partial"), "ab");
+        cr_assert(file && fputs(damage[i], file) >= 0 && fclose(file) == 0);
+        cr_assert_eq(run(ex, (tl_run_options){.directory = cut.directory, .resume = true}, &err),
+                     TL_OK, "row %zu: %s", i, err.text);
+        expect_same_bytes(whole.directory, cut.directory, damage[i]);
+        scratch_clear(&cut);
+    }
+    tl_experiment_free(ex);
+    scratch_clear(&whole);
+}

@@ -148,6 +148,34 @@ Test(experiment_run, a_seed_changes_the_search)
     scratch_clear(&two);
 }
 
+/* Two cells with the same problem search with different random numbers. */
+Test(experiment_run, every_cell_has_its_own_stream)
+{
+    scratch dir;
+    tl_error err = {0};
+    json_t *tokens[2];
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir, "name = \"t\"; attention = { d = 2; V = \"identity\"; }; domain = { kind = \"ball\";"
+              "radius = 1.0; }; sweep = { variable = \"A\"; values = (\"identity\", 1); };"
+              "search = { restarts = 1; evaluations = 1; starts = (\"random\"); };");
+    cr_assert_eq(run(ex, (tl_run_options){.directory = dir.directory, .no_plot = true}, &err),
+                 TL_OK, "%s", err.text);
+    char *text = results_text(dir.directory, "cells.ndjson"), *line = text;
+    for (int i = 0; i < 2; i++, line = strchr(line, '\n') + 1) {
+        json_t *record = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+        tokens[i] = json_incref(json_object_get(json_object_get(record, "witness"), "tokens"));
+        json_decref(record);
+    }
+    cr_expect(!json_equal(tokens[0], tokens[1]));
+    json_decref(tokens[0]);
+    json_decref(tokens[1]);
+    free(text);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
 Test(experiment_run, directories_that_cannot_be_used)
 {
     scratch dir;

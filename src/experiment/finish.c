@@ -49,10 +49,8 @@ void tl_cell_work_clear(tl_cell_work *work, size_t restarts)
     free(work->slot);
     free(work->good);
     free(work->why);
-    free(work->line);
     work->cell = NULL;
     work->slot = NULL;
     work->good = NULL;
     work->why = NULL;
-    work->line = NULL;
 }

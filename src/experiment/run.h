@@ -41,6 +41,7 @@ TL_MUST_USE tl_status tl_schedule_run(tl_schedule *run, tl_error *err);
 /* The cell's record line from its restarts; a failure becomes a record with null and why. NULL
  * when out of memory. */
 char *tl_cell_finish(const tl_experiment *ex, tl_cell_work *work, size_t index, size_t restarts);
+/* All but the line, which belongs to the emitting side. */
 void tl_cell_work_clear(tl_cell_work *work, size_t restarts);
 
 #endif

@@ -141,7 +141,10 @@ tl_status tl_schedule_run(tl_schedule *run, tl_error *err)
         if (!stopping(run)) run_item(run, item);
     omp_destroy_lock(&run->build);
     omp_destroy_lock(&run->emit);
-    for (size_t i = 0; i < run->cells; i++) tl_cell_work_clear(&run->cell[i], run->restarts);
+    for (size_t i = 0; i < run->cells; i++) {
+        tl_cell_work_clear(&run->cell[i], run->restarts);
+        free(run->cell[i].line);
+    }
     if (run->failed) return tl_fail(err, run->error.status, "%s", run->error.text);
     if (run->next < run->cells)
         return tl_fail(err, TL_ERR_INTERRUPTED, "%s: interrupted after %zu of %zu cells", ex->name,
