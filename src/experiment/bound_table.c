@@ -49,11 +49,16 @@ static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, boo
     return NULL;
 }
 
-/* A local bound holds at one input: it closes no search over inputs. */
+bool tl_bound_is_about_one_input(const tl_bound *bound)
+{
+    return bound->scope == TL_SCOPE_LOCAL || bound->scope == TL_SCOPE_FROBENIUS;
+}
+
+/* A bound about one input closes no search over inputs. */
 static bool closes(const tl_bound *bound, const tl_cell *cell)
 {
     return bound->provenance != TL_PROVENANCE_REFUTED &&
-           (bound->scope != TL_SCOPE_LOCAL || !cell->searched);
+           (!cell->searched || !tl_bound_is_about_one_input(bound));
 }
 
 static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const tl_cell *cell,

@@ -199,6 +199,9 @@ int tl_json_set_number(json_t *object, const char *key, double x);
 /* One compact line, numbers to 17 digits; owned by the caller. */
 char *tl_json_line(const json_t *value);
 
+/* At one X, or on a ball around it: silent about other inputs. */
+bool tl_bound_is_about_one_input(const tl_bound *bound);
+
 typedef struct {
     json_t *rows; /* "bounds" of the record, owned by the caller */
     const char *best;

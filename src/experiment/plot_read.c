@@ -154,7 +154,7 @@ static tl_status read_bounds(const tl_experiment *ex, json_t *out, const config_
     for (size_t i = 0; i < ex->bounds; i++) {
         const tl_bound *bound = ex->bound[i];
         bool wanted = bound->norm == ex->norm && bound->provenance != TL_PROVENANCE_REFUTED &&
-                      (bound->scope != TL_SCOPE_LOCAL || !ex->search);
+                      (!ex->search || !tl_bound_is_about_one_input(bound));
         if (wanted && json_array_append_new(list, json_string(bound->key)))
             return out_of_memory(ex, err);
     }
