@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+"""Timings of one run, each after a check of the answer:
+
+    bench.py DIRECTORY        the directory of the built drivers; writes bench.json there
+
+Everything is processor time of one thread. Sides take turns within a round, each with the best of
+three walks; the table shows the median over the rounds with the smallest and largest. Debian's python3-torch gives the other side;
+without it those rows are left out."""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
+try:
+    import torch_side
+except ImportError as missing:
+    torch_side, WHY_NOT = None, f"torch rows skipped: {missing} (Debian: python3-torch)"
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "experiments/data/svtr"
+SIZES = ((4, 2, 100), (16, 8, 50), (32, 8, 50))  # m, d, ratio to torch that is aimed for
+POINTS, DENSE_POINTS, TORCH_POINTS, ROUNDS, REPEATS, SEED = 64, 8, 4, 7, 3, 1
+VALUE_LIMIT, GRADIENT_LIMIT = 1e-9, 1e-6
+BEST_KNOWN, RADIUS, TOKENS, ATOMS, WIDTH = 1133.0, 4.0, 10 ** 4, 4, 2  # g = 16
+# Of the rates 0.01, 0.03 and 0.1 the middle one reached the aim soonest.
+SEEDS, ADAM = (1, 2, 3), {"steps": 1000, "rate": 0.03, "cap": 10.0}
+
+
+def lines(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"bench: {command[0]} failed")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def spread(times):
+    return {"median": statistics.median(times), "least": min(times), "most": max(times)}
+
+
+def shown(times, unit=1e6):
+    return f"{times['median'] * unit:10.4g} [{times['least'] * unit:.4g}, {times['most'] * unit:.4g}]"
+
+
+class Driver:
+    """The evaluation driver, which walks its points whenever asked."""
+
+    def __init__(self, directory, m, d):
+        self.pipe = subprocess.Popen(
+            [str(word) for word in (directory / "evaluate", m, d, POINTS, SEED)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        read = [self.pipe.stdout.readline() for _ in range(POINTS + 1)]
+        if not read[-1]:
+            sys.exit("bench: evaluate failed")
+        *self.points, self.about = [json.loads(line) for line in read]
+
+    def walk(self, side, count):
+        self.pipe.stdin.write(f"{side} {count}\n")
+        self.pipe.stdin.flush()
+        answer = self.pipe.stdout.readline()
+        if not answer:
+            sys.exit("bench: evaluate failed")
+        return float(answer)
+
+    def close(self):
+        self.pipe.stdin.close()
+        self.pipe.wait()
+
+
+def evaluation(directory, m, d, aim):
+    driver = Driver(directory, m, d)
+    row = {"m": m, "d": d, "aim": aim, **driver.about}
+    walks = {"ours": lambda: driver.walk("ours", POINTS),
+             "dense": lambda: driver.walk("dense", DENSE_POINTS)}
+    if torch_side:
+        points = driver.points[:: POINTS // TORCH_POINTS][:TORCH_POINTS]
+        row["torch_forms"] = torch_side.fastest(points[0], m, d)
+        form = next(iter(row["torch_forms"]))
+        value, gradient = torch_side.differences(form, points, m, d)
+        row.update(torch_form=form, torch_value_difference=value, torch_gradient_difference=gradient)
+        if not (value <= VALUE_LIMIT and gradient <= GRADIENT_LIMIT):
+            sys.exit(f"bench: torch differs by {value:.2g} in value, {gradient:.2g} in gradient")
+        walks["torch"] = torch_side.Walk(form, points, m, d)
+    times = {side: [] for side in walks}
+    for _ in range(ROUNDS):
+        for side, walk in walks.items():
+            times[side].append(min(walk() for _ in range(REPEATS)))
+    driver.close()
+    for side, taken in times.items():
+        row[side] = spread(taken)
+        row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])
+    row["search"] = lines(directory / "search", "rate", m, d, 400)[0]
+    return row
+
+
+def print_evaluations(rows):
+    print("\nvalue and gradient in tokens, log-masses and A: microseconds per evaluation, median "
+          "[least, most]")
+    print(f"{'m':>4}{'d':>3}  {'side':<8}{'time':>28}  {'ratio to tightlip':>24}  "
+          f"{'value off':>9}  {'gradient off':>12}")
+    for row in rows:
+        sides = (("ours", "tightlip", "", ""), ("dense", "dense", "value_difference",
+                 "gradient_difference"), ("torch", "torch", "torch_value_difference",
+                 "torch_gradient_difference"))
+        for side, name, value, gradient in sides:
+            if side not in row:
+                continue
+            ratio = shown(row[side + "_ratio"], 1) if side != "ours" else ""
+            off = [f"{row[key]:.1e}" if key else "" for key in (value, gradient)]
+            print(f"{row['m']:>4}{row['d']:>3}  {name:<8}{shown(row[side]):>28}  {ratio:>24}  "
+                  f"{off[0]:>9}  {off[1]:>12}")
+        search = row["search"]
+        print(f"{'':7}  in a search of {search['evaluations']} evaluations, everything counted: "
+              f"{search['seconds'] * 1e6:.4g}")
+        if "torch" in row:
+            word = "reached" if row["torch_ratio"]["median"] >= row["aim"] else "missed"
+            forms = "; ".join(f"{form} {seconds * 1e6:.4g}"
+                              for form, seconds in row["torch_forms"].items())
+            print(f"{'':7}  torch is the fastest of: {forms}\n"
+                  f"{'':7}  aim of {row['aim']} times torch {word}")
+
+
+def reach(directory, form):
+    target = 0.99 * BEST_KNOWN
+    rows = []
+    for seed in SEEDS:
+        for starts in ("all", "plain"):
+            found = lines(directory / "search", "reach", target, seed, starts)[0]
+            rows.append({"side": f"tightlip, starts: {starts}", "seed": seed, **found})
+        if torch_side:
+            found = torch_side.adam_search(form, target, seed, ATOMS, WIDTH, RADIUS, TOKENS, **ADAM)
+            rows.append({"side": "torch, Adam", "seed": seed, **found})
+    return rows
+
+
+def print_reach(rows):
+    print(f"\n99 % of {BEST_KNOWN:g} at g = 16, n = 10^4, worst A, d = 2, {ATOMS} atoms (tightlip: "
+          f"whole multiplicities, restarts of 500;\ntorch: free masses, restarts of "
+          f"{ADAM['steps']} steps at rate {ADAM['rate']}, at most {ADAM['cap']:g} s; seconds of processor time)")
+    print(f"{'side':<24}{'seed':>5}{'seconds':>10}{'evaluations':>13}{'restarts':>10}{'value':>10}")
+    for row in rows:
+        note = "" if row["reached"] else "   not reached"
+        print(f"{row['side']:<24}{row['seed']:>5}{row['seconds']:>10.4g}{row['evaluations']:>13}"
+              f"{row['restarts']:>10}{row['value']:>10.6g}{note}")
+
+
+def print_threads(rows):
+    wall, cpu = ({t: statistics.median(r[key] for r in rows if r["threads"] == t) for t in (1, 2)}
+                 for key in ("wall", "cpu"))
+    load = os.getloadavg()[0]
+    print(f"\n96 restarts of 1000 evaluations, 1 and 2 threads in turn, same value to the last bit: "
+          f"{wall[1]:.3g} s and {wall[2]:.3g} s\nby the clock, {wall[1] / wall[2]:.2f} times faster; "
+          f"processor time grows by {100 * (cpu[2] / cpu[1] - 1):.1f} % (load {load:.1f} on "
+          f"{os.cpu_count()} processors:\nthe clock means little when other programs run)")
+
+
+def print_trained(rows):
+    print("\nnorm of trained block 1, all 8 heads, width 120 (dense: token Jacobian, LAPACK)")
+    print(f"{'n':>5}{'value':>12}{'seconds':>10}{'dense':>10}{'ratio':>8}{'residual':>10}")
+    for row in rows:
+        dense = row["dense_seconds"]
+        tail = f"{dense:>10.4g}{dense / row['seconds']:>8.3g}" if dense else f"{'':18}"
+        print(f"{row['n']:>5}{row['value']:>12.8g}{row['seconds']:>10.4g}{tail}"
+              f"{row['residual']:>10.1e}")
+
+
+def print_gemm(rows):
+    print("\nsmall products m x n x k, nanoseconds: tl_gemm / BLAS")
+    for transposed in (False, True):
+        cells = [f"{r['m']}x{r['n']}x{r['k']}: {r['ours'] * 1e9:.0f}/{r['blas'] * 1e9:.0f}"
+                 for r in rows if r["transposed"] == transposed]
+        for i in range(0, len(cells), 6):
+            print(f"  {'A B^T' if transposed else 'A B  '}  " + "  ".join(cells[i:i + 6]))
+
+
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def other_blas():
+    """The library that torch's linear algebra ends in."""
+    mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/" in line}
+    return ", ".join(sorted(os.path.realpath(p) for p in mapped
+                            if "lapack" in p or "blas" in p)) or "its own"
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    result = {"processor": processor(), "processors": os.cpu_count(), "threads": 1}
+    result["evaluation"] = [evaluation(directory, *size) for size in SIZES]
+    about = result["evaluation"][0]
+    print(f"tightlip {about['version']}, {about['compiler']}\nprocessor {result['processor']}, "
+          f"{result['processors']} of them, 1 thread on every side\nBLAS {about['blas']}")
+    if torch_side:
+        result["torch"] = {"version": torch_side.torch.__version__, "blas": other_blas(),
+                           "threads": torch_side.torch.get_num_threads()}
+        print(f"torch {result['torch']['version']} on {result['torch']['blas']}, threads "
+              f"{result['torch']['threads']}")
+    else:
+        print(WHY_NOT)
+    print_evaluations(result["evaluation"])
+    result["reach"] = reach(directory, about.get("torch_form"))
+    print_reach(result["reach"])
+    result["threads_1_2"] = lines(directory / "search", "threads", 96, 1000)
+    print_threads(result["threads_1_2"])
+    result["trained"] = [lines(directory / "trained", FIXTURES, 1, *size)[0]
+                         for size in ((16, "dense"), (32,), (160,))]
+    print_trained(result["trained"])
+    result["gemm"] = lines(directory / "gemm")
+    print_gemm(result["gemm"])
+    path = directory / "bench.json"
+    path.with_suffix(".new").write_text(json.dumps(result, indent=1) + "\n")
+    path.with_suffix(".new").rename(path)
+    print(f"\nwritten: {path}")
+
+
+if __name__ == "__main__":
+    main()

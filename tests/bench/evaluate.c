@@ -1,0 +1,221 @@
+/* One evaluation (value and gradient in tokens, log-masses and A) of the search against the dense
+ * twin: joint block written out, full SVD, gradient of the top pair.
+ *
+ *   evaluate M D COUNT SEED
+ *
+ * makes COUNT points along a climb, each a small step from the last, so that a warm start is worth
+ * what it is worth in an ascent. Prints them with both answers, then answers lines on standard
+ * input: "ours K" and "dense K" walk the first K points and print processor seconds per point. */
+#include <string.h>
+
+#include "bench.h"
+#include "search/internal.h"
+#include "tightlip/linalg.h"
+#include "tightlip/rng.h"
+#include "tightlip/version.h"
+
+static const double RADIUS = 2.0;
+static const uint64_t TOKENS = 10000;
+static const double STEP = 0.01;           /* of the radius, of a log-mass, of A */
+static const double VALUE_LIMIT = 1e-9;    /* largest relative difference of values */
+static const double GRADIENT_LIMIT = 1e-6; /* of gradients: Lanczos stops at residual 1e-8 */
+
+typedef struct {
+    double log_value;
+    double *gx, *ga, *gA;
+} answer;
+
+typedef struct {
+    size_t m, d, count;
+    bench_problem base;
+    tl_point *points;
+    tl_evaluator ev;
+    tl_layer *layer; /* the twin's, with its A */
+    tl_jacobian *J;
+    double *M, *u, *v;
+    answer ours, dense;
+} bench;
+
+static double *doubles(size_t count)
+{
+    double *x = calloc(count, sizeof *x);
+    require(x != NULL, "out of memory");
+    return x;
+}
+
+static void answer_init(answer *a, size_t m, size_t d)
+{
+    *a = (answer){0.0, doubles(m * d), doubles(m), doubles(d * d)};
+}
+
+static void evaluate_ours(bench *b, const tl_point *p)
+{
+    tl_value value;
+    require(!tl_evaluate(&b->ev, p, &value, b->ours.gx, b->ours.ga, b->ours.gA),
+            "the search's evaluation failed");
+    b->ours.log_value = value.log_value;
+}
+
+static void evaluate_dense(bench *b, const tl_point *p)
+{
+    const size_t m = b->m, d = b->d;
+    const tl_measure mu = {.m = m, .d = d, .x = p->x, .log_mass = p->log_mass, .n = TOKENS};
+    double *sigma = b->M + m * d * m * d;
+    memcpy(b->layer->head[0].Q, p->A, d * d * sizeof(double));
+    require(!tl_jacobian_set(b->J, b->layer, &mu), "the twin cannot be linearised");
+    tl_jacobian_dense(b->J, b->M);
+    require(!tl_svd_dense(m * d, m * d, b->M, sigma, b->u, b->v), "the twin's SVD failed");
+    require(!tl_jacobian_gradient(b->J, b->u, b->v, b->dense.gx, b->dense.ga, b->dense.gA),
+            "the twin has no gradient");
+    b->dense.log_value = log(sigma[0]) + tl_jacobian_log_scale(b->J);
+    const double inverse = 1.0 / sigma[0];
+    for (size_t i = 0; i < m * d; i++) b->dense.gx[i] *= inverse;
+    for (size_t i = 0; i < m; i++) b->dense.ga[i] *= inverse;
+    for (size_t i = 0; i < d * d; i++) b->dense.gA[i] *= inverse;
+}
+
+static double difference(size_t count, const double *x, const double *y)
+{
+    double square = 0.0;
+    for (size_t i = 0; i < count; i++) square += (x[i] - y[i]) * (x[i] - y[i]);
+    const double size = tl_nrm2(count, y);
+    return size > 0.0 ? sqrt(square) / size : sqrt(square);
+}
+
+static void first_point(bench *b, tl_point *p, uint64_t seed)
+{
+    gsl_rng *rng = tl_rng_stream_alloc(seed, b->m, b->d);
+    require(rng != NULL, "out of memory");
+    p->m = b->m;
+    for (size_t k = 0; k < b->m; k++) {
+        tl_domain_random(b->base.domain, rng, gsl_rng_uniform(rng) < 0.5, p->x + k * b->d);
+        p->log_mass[k] = -4.0 * gsl_rng_uniform(rng);
+    }
+    for (size_t i = 0; i < b->d * b->d; i++) p->A[i] = gsl_rng_uniform(rng) - 0.5;
+    gsl_rng_free(rng);
+    require(!tl_point_project(&b->base.problem, p), "no first point");
+}
+
+/* Each point STEP further along the gradient, every block of it scaled to unit length. */
+static void climb(bench *b, const tl_point *from, tl_point *to)
+{
+    const size_t x = b->m * b->d, A = b->d * b->d;
+    evaluate_ours(b, from);
+    tl_point_copy(to, from);
+    tl_axpy(x, STEP * RADIUS / tl_nrm2(x, b->ours.gx), b->ours.gx, to->x);
+    tl_axpy(b->m, STEP / tl_nrm2(b->m, b->ours.ga), b->ours.ga, to->log_mass);
+    tl_axpy(A, STEP / tl_nrm2(A, b->ours.gA), b->ours.gA, to->A);
+    require(!tl_point_project(&b->base.problem, to), "no next point");
+}
+
+static void bench_init(bench *b, uint64_t seed)
+{
+    const size_t m = b->m, d = b->d, md = m * d;
+    bench_problem_init(&b->base, d, m, RADIUS, TOKENS);
+    b->points = calloc(b->count, sizeof *b->points);
+    b->M = doubles(md * md + md);
+    b->u = doubles(md);
+    b->v = doubles(md);
+    answer_init(&b->ours, m, d);
+    answer_init(&b->dense, m, d);
+    require(b->points && !tl_evaluator_init(&b->ev, &b->base.problem, m, UINT64_MAX, NULL) &&
+                !tl_layer_copy(&b->layer, b->base.layer) &&
+                !tl_jacobian_alloc(&b->J, b->layer, m, NULL),
+            "out of memory");
+    for (size_t i = 0; i < b->count; i++) {
+        require(tl_point_init(&b->points[i], m, d, true), "out of memory");
+        if (i == 0)
+            first_point(b, &b->points[0], seed);
+        else
+            climb(b, &b->points[i - 1], &b->points[i]);
+    }
+}
+
+static void answer_clear(answer *a)
+{
+    free(a->gx);
+    free(a->ga);
+    free(a->gA);
+}
+
+static void bench_clear(bench *b)
+{
+    for (size_t i = 0; i < b->count; i++) tl_point_clear(&b->points[i]);
+    free(b->points);
+    tl_evaluator_clear(&b->ev);
+    tl_jacobian_free(b->J);
+    tl_layer_free(b->layer);
+    free(b->M);
+    free(b->u);
+    free(b->v);
+    answer_clear(&b->ours);
+    answer_clear(&b->dense);
+    bench_problem_clear(&b->base);
+}
+
+static void print_point(const bench *b, const tl_point *p)
+{
+    printf("{");
+    print_array("x", b->m * b->d, p->x);
+    printf(", ");
+    print_array("log_mass", b->m, p->log_mass);
+    printf(", ");
+    print_array("A", b->d * b->d, p->A);
+    printf(", \"log_value\": %.17g, ", b->ours.log_value);
+    print_array("gx", b->m * b->d, b->ours.gx);
+    printf(", ");
+    print_array("ga", b->m, b->ours.ga);
+    printf(", ");
+    print_array("gA", b->d * b->d, b->ours.gA);
+    printf("}\n");
+}
+
+/* The two answers at every point, and one line with their largest differences. */
+static void compare(bench *b)
+{
+    double value = 0.0, gradient = 0.0;
+    for (size_t i = 0; i < b->count; i++) {
+        evaluate_ours(b, &b->points[i]);
+        evaluate_dense(b, &b->points[i]);
+        value = fmax(value, fabs(expm1(b->ours.log_value - b->dense.log_value)));
+        gradient = fmax(gradient, difference(b->m * b->d, b->ours.gx, b->dense.gx));
+        gradient = fmax(gradient, difference(b->m, b->ours.ga, b->dense.ga));
+        gradient = fmax(gradient, difference(b->d * b->d, b->ours.gA, b->dense.gA));
+        print_point(b, &b->points[i]);
+    }
+    printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"blas\": \"%s\", "
+           "\"version\": \"%s\", \"compiler\": \"%s\"}\n",
+           value, gradient, tl_blas_provider(), tl_version(), tl_compiler());
+    fflush(stdout);
+    require(value <= VALUE_LIMIT, "the search's value is not the dense one");
+    require(gradient <= GRADIENT_LIMIT, "the search's gradient is not the dense one");
+}
+
+static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_point *))
+{
+    const double start = cpu_seconds();
+    for (size_t i = 0; i < count; i++) evaluate(b, &b->points[i]);
+    return (cpu_seconds() - start) / (double)count;
+}
+
+int main(int argc, char **argv)
+{
+    require(argc == 5, "expected: evaluate M D COUNT SEED");
+    tl_blas_single_thread();
+    bench b = {.m = strtoul(argv[1], NULL, 10),
+               .d = strtoul(argv[2], NULL, 10),
+               .count = strtoul(argv[3], NULL, 10)};
+    require(b.m > 1 && b.d > 0 && b.count > 0, "expected sizes above 0");
+    bench_init(&b, strtoull(argv[4], NULL, 10));
+    compare(&b);
+    char word[16];
+    size_t count;
+    while (scanf("%15s %zu", word, &count) == 2) {
+        require((!strcmp(word, "ours") || !strcmp(word, "dense")) && count && count <= b.count,
+                "expected ours or dense, and how many points");
+        printf("%.9g\n", walk(&b, count, strcmp(word, "ours") ? evaluate_dense : evaluate_ours));
+        fflush(stdout);
+    }
+    bench_clear(&b);
+    return 0;
+}
