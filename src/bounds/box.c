@@ -47,14 +47,12 @@ static void pop(search *s, box *b)
     if (s->size > 0) sink(s->heap, s->size, 0);
 }
 
-/* The upper bound of a box never exceeds that of the box it is a part of. */
-static void offer(search *s, box *b)
+/* Keeps a box whose upper bound is known, or throws it away. */
+static void keep(search *s, const box *b)
 {
     const tl_bounds_box_problem *p = s->problem;
-    const double inherited = b->upper;
     double middle[TL_BOUNDS_BOX_DIM];
 
-    b->upper = fmin(inherited, p->upper(p->context, b->lo, b->hi));
     if (b->upper <= s->reached * (1 + p->tolerance)) {
         s->pruned = fmax(s->pruned, b->upper);
         return;
@@ -64,20 +62,32 @@ static void offer(search *s, box *b)
     push(s, b);
 }
 
-/* The side whose halving moves the value most at the middle of the box; ties by width. */
-static size_t longest(const tl_bounds_box_problem *p, const box *b)
+/* Halves along side i; the bound of a part never exceeds that of the whole. */
+static void halve(const tl_bounds_box_problem *p, const box *whole, size_t i, box part[2])
 {
-    size_t best = 0;
-    double width = -1;
+    const double middle = whole->lo[i] + (whole->hi[i] - whole->lo[i]) / 2;
+
+    part[0] = part[1] = *whole;
+    part[0].hi[i] = part[1].lo[i] = middle;
+    for (int k = 0; k < 2; k++)
+        part[k].upper = fmin(whole->upper, p->upper(p->context, part[k].lo, part[k].hi));
+}
+
+/* Halves along the side that brings the bounds down most. */
+static void halve_best(const tl_bounds_box_problem *p, const box *whole, box part[2])
+{
+    double least = (double)INFINITY;
 
     for (size_t i = 0; i < p->dim; i++) {
-        double scaled = (b->hi[i] - b->lo[i]) * (p->weight ? p->weight[i] : 1);
-        if (scaled > width) {
-            width = scaled;
-            best = i;
+        box tried[2];
+        halve(p, whole, i, tried);
+        double high = fmax(tried[0].upper, tried[1].upper);
+        double low = fmax(fmin(tried[0].upper, tried[1].upper), 0);
+        if (high + low / 2 < least) {
+            least = high + low / 2;
+            memcpy(part, tried, sizeof tried);
         }
     }
-    return best;
 }
 
 double tl_bounds_box_max(const tl_bounds_box_problem *p)
@@ -89,17 +99,15 @@ double tl_bounds_box_max(const tl_bounds_box_problem *p)
     if (!s.heap) return (double)INFINITY;
     memcpy(whole.lo, p->lo, p->dim * sizeof *p->lo);
     memcpy(whole.hi, p->hi, p->dim * sizeof *p->hi);
-    offer(&s, &whole);
+    whole.upper = p->upper(p->context, p->lo, p->hi);
+    keep(&s, &whole);
     for (size_t split = 0; s.size > 0 && split < p->budget; split++) {
-        box low, high;
-        if (s.heap[0].upper <= s.reached * (1 + p->tolerance)) break;
-        pop(&s, &low);
-        size_t i = longest(p, &low);
-        double middle = low.lo[i] + (low.hi[i] - low.lo[i]) / 2;
-        high = low;
-        low.hi[i] = high.lo[i] = middle;
-        offer(&s, &low);
-        offer(&s, &high);
+        box part[2];
+        if (s.heap[0].upper <= s.reached * (1 + p->tolerance) || s.reached >= p->ceiling) break;
+        pop(&s, &whole);
+        halve_best(p, &whole, part);
+        keep(&s, &part[0]);
+        keep(&s, &part[1]);
     }
     double bound = s.size > 0 ? fmax(s.pruned, s.heap[0].upper) : s.pruned;
     free(s.heap);

@@ -10,18 +10,18 @@ enum { TL_BOUNDS_BOX_DIM = 4 };
 typedef struct {
     size_t dim;
     double lo[TL_BOUNDS_BOX_DIM], hi[TL_BOUNDS_BOX_DIM];
-    const double *weight; /* dim: sides are compared after scaling by these; NULL: all 1 */
     const void *context;
     /* At least the function everywhere in the box, -INFINITY for an empty one. At a point (lo = hi)
      * it is close to the function. */
     double (*upper)(const void *context, const double *lo, const double *hi);
     double floor;     /* nothing below this is of interest; >= 0. The result is at least this */
+    double ceiling;   /* nothing above this is of interest: a value reached there ends the search */
     double tolerance; /* relative: boxes this close to a value reached are not split */
     size_t budget;    /* splits at most */
 } tl_bounds_box_problem;
 
-/* An upper bound of the maximum, INFINITY when memory runs out. Cost: 4 budget calls of upper,
- * O(budget) memory. */
+/* An upper bound of the maximum, INFINITY when memory runs out. Cost: 2 dim + 2 calls of
+ * upper per split, O(budget) memory. */
 double tl_bounds_box_max(const tl_bounds_box_problem *problem);
 
 #endif

@@ -8,6 +8,9 @@ extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bo
     tl_bound_schur, tl_bound_sharp, tl_bound_newhouse_inf2, tl_bound_sharp_local,
     tl_bound_yudin_local;
 
+extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid, tl_bound_scsa,
+    tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper;
+
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -48,6 +51,11 @@ double tl_bounds_log_tau_pair(double g);
 double tl_bounds_log_row(double n, double g);
 /* The same, for every row of n tokens or more: one value serves a block of rows. */
 double tl_bounds_log_row_monotone(double n, double g);
+/* The same with at most that many splits of its search: 1500 cost some 1.5 ms. */
+double tl_bounds_log_row_effort(double n, double g, size_t splits);
+/* The part of tl_bounds_log_row that looks at three weights: INFINITY where n < 3, at least
+ * log_ceiling where it does not come below that. Cost: some 25 ms for 16000 splits. */
+double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
 

@@ -13,6 +13,9 @@ static const double weight_up = 1 + 4096 * DBL_EPSILON;
 /* Added to a variance, which is a difference from 1. */
 static const double variance_up = 256 * DBL_EPSILON;
 
+/* Of a sum of products of three such numbers, relative. */
+static const double rounding = 65536 * DBL_EPSILON;
+
 enum { SPLITS = 6000 };
 
 /* exp of this, beside 1, stands for every weight from there down to 0. */
@@ -80,38 +83,42 @@ static double phi_upper(const void *context, const double *lo, const double *hi)
 }
 
 /* log of the maximum of Phi over a, b >= from. */
-static double log_phi(double n, double g, double from, size_t splits)
+static double log_phi(double n, double g, double from, double log_ceiling, size_t splits)
 {
+    const double log_unit = 2 * log1p(g);
     const two_heaviest row = {g, log(n - 2)};
     const tl_bounds_box_problem problem = {.dim = 2,
                                            .lo = {from, from},
                                            .hi = {2 * g, 2 * g},
                                            .context = &row,
                                            .upper = phi_upper,
+                                           .ceiling = exp(log_ceiling - log_unit),
                                            .tolerance = 1e-6,
                                            .budget = splits};
 
-    return log(tl_bounds_box_max(&problem)) + 2 * log1p(g) + 1e-11;
+    return log(tl_bounds_box_max(&problem)) + log_unit + rounding;
 }
 
 /* What holds for every row of n tokens or more. */
 static double log_simple(double n, double g)
 {
     /* p_max (1 + g^2), (1 + g/sqrt 2)^2 and tau_mf^2 / n. */
-    double log_p = -log1p(exp(log(n - 1) - 2 * g));
-    double least = fmin(log_p + 2 * log(hypot(1, g)), 2 * log1p(g / sqrt(2)));
+    double log_p = -log1p(exp(log(n - 1) - 2 * g)), log_w = 2 * log(hypot(1, g));
+    double half = 2 * log1p(g / sqrt(2)), spread = 2 * tl_bounds_log_tau_mean_field(g) - log(n);
+    double least = fmin(tl_bounds_up(log_p + log_w, log_w - log_p), tl_bounds_up(half, half));
 
-    least = fmin(least, 2 * tl_bounds_log_tau_mean_field(g) - log(n));
-    return tl_bounds_up(least, 4 * g + log(n) + 4 * log1p(g));
+    return fmin(least, tl_bounds_up(spread, fabs(spread) + 2 * log(n)));
 }
 
 double tl_bounds_log_row(double n, double g)
 {
     if (n < 2) return 0;
     double least = log_simple(n, g);
-    if (n < 3) return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 4 * g));
-    least = fmin(least, 2 * tl_bounds_log_tau_schur(n, false, g) - log(n));
-    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0, SPLITS));
+    if (n < 3)
+        return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 2 * log1p(g)));
+    double schur = 2 * tl_bounds_log_tau_schur(n, false, g) - log(n);
+    least = fmin(least, tl_bounds_up(schur, fabs(schur) + 2 * log(n)));
+    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0, least, SPLITS));
     return least;
 }
 
@@ -119,7 +126,8 @@ double tl_bounds_log_row_effort(double n, double g, size_t splits)
 {
     double least = log_simple(n, g);
 
-    if (n >= 3 && g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, bottom, splits));
+    if (n >= 3 && g > 0 && n <= most_tokens)
+        least = fmin(least, log_phi(n, g, bottom, least, splits));
     return least;
 }
 

@@ -104,6 +104,24 @@ static bool head_size(const tl_bound_query *query, size_t h, double *g, double *
     return false;
 }
 
+/* Splits of the row bound over three weights, shared by the heads. */
+enum { SPLITS = 16000 };
+
+/* Whether head h is like the one before, so that its bound is the same. */
+static bool repeats(const tl_bound_query *query, size_t h)
+{
+    return h > 0 && query->head[h].rho == query->head[h - 1].rho &&
+           query->head[h].norm_a == query->head[h - 1].norm_a;
+}
+
+static size_t distinct_heads(const tl_bound_query *query)
+{
+    size_t count = 0;
+
+    for (size_t h = 0; h < query->heads; h++) count += !repeats(query, h);
+    return count;
+}
+
 static double log_schur(const tl_bound_query *query, double g, double c)
 {
     if (!query->infinite && query->n < 2) return 0;
@@ -119,10 +137,12 @@ static double log_sharp(const tl_bound_query *query, double g, double c)
     double log_tau = fmin(tl_bounds_log_tau_mean_field(g),
                           tl_bounds_log_tau_schur(query->n, query->infinite, g));
     if (!query->infinite) {
-        double half = log(query->n) / 2, spread = log1p(g / sqrt(2));
-        log_tau = fmin(log_tau, tl_bounds_up(half + spread, half + spread));
+        double log_row = tl_bounds_log_row(query->n, g);
+        double three =
+            tl_bounds_log_row_three(query->n, g, log_row, SPLITS / distinct_heads(query));
+        log_row = fmin(log_row, three) + log(query->n);
+        log_tau = fmin(log_tau, tl_bounds_up(log_row / 2, log(query->n) + fabs(log_row)));
     }
-    if (!query->infinite && query->n <= 2) log_tau = fmin(log_tau, tl_bounds_log_tau_pair(g));
     return tl_bounds_log_merge(log_tau, g, c);
 }
 
@@ -130,13 +150,15 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
                           double (*log_l)(const tl_bound_query *, double, double))
 {
     tl_bounds_total total;
+    double log_head = 0;
 
     if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value)) return TL_OK;
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads; h++) {
         double g, c;
         if (!head_size(query, h, &g, &c, value)) return TL_OK;
-        tl_bounds_total_add(&total, &query->head[h], log_l(query, g, c));
+        if (!repeats(query, h)) log_head = log_l(query, g, c);
+        tl_bounds_total_add(&total, &query->head[h], log_head);
     }
     return tl_bounds_total_finish(&total, query, value);
 }
