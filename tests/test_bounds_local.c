@@ -61,6 +61,7 @@ static void judge_query(const tl_bound_query *query, verdict *v)
 {
     for (size_t b = 0; b < tl_bound_count(); b++) {
         const tl_bound *bound = tl_bound_at(b);
+        if (bound->provenance == TL_PROVENANCE_REFUTED) continue;
         double found = bound->norm == TL_NORM_INF2 ? v->inf2 : v->norm;
         double log_value = log_bound(bound->key, query);
         if (isnan(log_value)) continue;

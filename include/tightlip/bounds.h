@@ -95,4 +95,9 @@ TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *
                                           const tl_layer *layer, const tl_measure *measure,
                                           const double *centre, double radius, tl_error *err);
 
+/* Radius of a ball about the origin that holds every token behind a layer norm (or RMS norm):
+ * sqrt(d) max_i |gain_i| + |shift|, rounded up, since normalised tokens have length at most
+ * sqrt(d). gain (d) NULL: all 1; shift (d) NULL: zero. NaN when an entry is NaN. */
+double tl_bound_layernorm_radius(size_t d, const double *gain, const double *shift);
+
 #endif
