@@ -4,8 +4,8 @@
     bench.py DIRECTORY        the directory of the built drivers; writes bench.json there
 
 Everything is processor time of one thread. Sides take turns within a round, each with the best of
-three walks; the table shows the median over the rounds with the smallest and largest. Debian's python3-torch gives the other side;
-without it those rows are left out."""
+three walks; the table shows the median over the rounds with the smallest and largest. Debian's
+python3-torch gives the other side; without it those rows are left out."""
 import json
 import os
 import pathlib
@@ -41,7 +41,8 @@ def spread(times):
 
 
 def shown(times, unit=1e6):
-    return f"{times['median'] * unit:10.4g} [{times['least'] * unit:.4g}, {times['most'] * unit:.4g}]"
+    median, least, most = (times[key] * unit for key in ("median", "least", "most"))
+    return f"{median:10.4g} [{least:.4g}, {most:.4g}]"
 
 
 class Driver:
@@ -79,7 +80,8 @@ def evaluation(directory, m, d, aim):
         row["torch_forms"] = torch_side.fastest(points[0], m, d)
         form = next(iter(row["torch_forms"]))
         value, gradient = torch_side.differences(form, points, m, d)
-        row.update(torch_form=form, torch_value_difference=value, torch_gradient_difference=gradient)
+        row.update(torch_form=form, torch_value_difference=value,
+                   torch_gradient_difference=gradient)
         if not (value <= VALUE_LIMIT and gradient <= GRADIENT_LIMIT):
             sys.exit(f"bench: torch differs by {value:.2g} in value, {gradient:.2g} in gradient")
         walks["torch"] = torch_side.Walk(form, points, m, d)
@@ -138,7 +140,8 @@ def reach(directory, form):
 def print_reach(rows):
     print(f"\n99 % of {BEST_KNOWN:g} at g = 16, n = 10^4, worst A, d = 2, {ATOMS} atoms (tightlip: "
           f"whole multiplicities, restarts of 500;\ntorch: free masses, restarts of "
-          f"{ADAM['steps']} steps at rate {ADAM['rate']}, at most {ADAM['cap']:g} s; seconds of processor time)")
+          f"{ADAM['steps']} steps at rate {ADAM['rate']}, at most {ADAM['cap']:g} s; "
+          f"seconds of processor time)")
     print(f"{'side':<24}{'seed':>5}{'seconds':>10}{'evaluations':>13}{'restarts':>10}{'value':>10}")
     for row in rows:
         note = "" if row["reached"] else "   not reached"
@@ -150,9 +153,9 @@ def print_threads(rows):
     wall, cpu = ({t: statistics.median(r[key] for r in rows if r["threads"] == t) for t in (1, 2)}
                  for key in ("wall", "cpu"))
     load = os.getloadavg()[0]
-    print(f"\n96 restarts of 1000 evaluations, 1 and 2 threads in turn, same value to the last bit: "
-          f"{wall[1]:.3g} s and {wall[2]:.3g} s\nby the clock, {wall[1] / wall[2]:.2f} times faster; "
-          f"processor time grows by {100 * (cpu[2] / cpu[1] - 1):.1f} % (load {load:.1f} on "
+    print(f"\n96 restarts of 1000 evaluations, 1 and 2 threads in turn, same value to the last "
+          f"bit: {wall[1]:.3g} s and {wall[2]:.3g} s\nby the clock, {wall[1] / wall[2]:.2f} times "
+          f"faster; processor time grows by {100 * (cpu[2] / cpu[1] - 1):.1f} % (load {load:.1f} on "
           f"{os.cpu_count()} processors:\nthe clock means little when other programs run)")
 
 

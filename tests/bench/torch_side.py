@@ -1,5 +1,5 @@
-"""What a search written with torch does per step: automatic Jacobian, singular values, backward; and
-the Adam search made of it. Same model as the joint block of include/tightlip/jacobian.h."""
+"""What a search written with torch does per step: automatic Jacobian, singular values, backward;
+and the Adam search made of it. Same model as the joint block of include/tightlip/jacobian.h."""
 import math
 import time
 
@@ -71,7 +71,7 @@ def seconds(form, leaves):
 
 
 def fastest(point, m, d):
-    """Processor seconds of every form, best first; a form far behind after one call gets no more."""
+    """Processor seconds of every form, best first; one call is enough for a form far behind."""
     leaves, times = tensors(point, m, d), {}
     for form in FORMS:
         evaluate(form, leaves)
