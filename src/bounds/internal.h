@@ -9,7 +9,9 @@ extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bo
     tl_bound_yudin_local;
 
 extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid, tl_bound_scsa,
-    tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper;
+    tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper, tl_bound_causal_closed,
+    tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine, tl_bound_lofast_coarse,
+    tl_bound_local_ball;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -56,6 +58,12 @@ double tl_bounds_log_row_effort(double n, double g, size_t splits);
 /* The part of tl_bounds_log_row that looks at three weights: INFINITY where n < 3, at least
  * log_ceiling where it does not come below that. Cost: some 25 ms for 16000 splits. */
 double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits);
+/* n = 2, no mask, one head with V = I, rho = ||A|| r, g = rho r: log of a bound of ||J|| close to
+ * its supremum (README "Two tokens"); INFINITY for g out of (0, 24]. Cost: some 40 ms. */
+double tl_bounds_log_pair(double g);
+/* As tl_bounds_log_merge, with the l1 norm and the l2 norm of a row bounded together (README
+ * "Merging with both norms of a row"): never above it. Cost: some 20 ms for 8000 splits. */
+double tl_bounds_log_merge_joint(double log_tau, double g, double c, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
 
