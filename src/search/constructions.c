@@ -123,7 +123,7 @@ static void start_pair(const tl_builder *b)
  * itself. */
 static void start_heavy_pair(const tl_builder *b)
 {
-    const double lean = gsl_rng_uniform(b->rng) < 0.5 ? 0.0 : gsl_rng_uniform(b->rng);
+    const double lean = gsl_rng_uniform(b->rng) < 0.3 ? 0.0 : 0.2 + 0.6 * gsl_rng_uniform(b->rng);
     const double side = sqrt(1.0 - lean * lean);
     b->p->m = b->most >= 3 ? 3 : 2;
     b->p->log_mass[0] = log_single(b);

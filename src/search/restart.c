@@ -131,15 +131,44 @@ static bool wants_integral(const tl_search_problem *problem, uint64_t r)
     return problem->n <= ALWAYS_INTEGRAL || (problem->n <= SOMETIMES_INTEGRAL && r / 2 % 2 == 0);
 }
 
-static tl_status search_from(restart_state *s, tl_start start, uint64_t r)
+/* Restarts take the starts in turn. Where A is searched too, kappa comes back every third time: its
+ * basin is narrow and holds the best known values from n = 3 on. */
+static tl_start start_of(const tl_search_problem *problem, unsigned starts, uint64_t r)
+{
+    tl_start usable[TL_START_COUNT];
+    size_t count = 0;
+    for (int i = 0; i < (int)TL_START_COUNT; i++)
+        if ((starts & 1u << i) && tl_start_applies(problem, (tl_start)i))
+            usable[count++] = (tl_start)i;
+    if (!count) return TL_START_RANDOM;
+    const bool kappa = (starts & 1u << TL_START_KAPPA) && tl_start_applies(problem, TL_START_KAPPA);
+    if (kappa && r % 3 == 1) return TL_START_KAPPA;
+    return usable[(kappa ? r - r / 3 : r) % count];
+}
+
+/* The start of this restart and a first ascent. */
+static tl_status begin(restart_state *s, tl_start start, uint64_t r, uint64_t evaluations)
 {
     bool improved;
     tl_status status = tl_start_make(s->problem, start, s->rng, &s->trial);
     if (status) return status;
     if (wants_integral(s->problem, r)) tl_point_round(s->problem, &s->trial);
-    tl_point_copy(&s->best, &s->trial);
-    status = try_trial(s, s->ev.budget / 3 + 1, &improved);
-    if (status == TL_ERR_NUMERIC) status = TL_OK;
+    if (isnan(s->best.value)) tl_point_copy(&s->best, &s->trial);
+    status = try_trial(s, evaluations, &improved);
+    return status == TL_ERR_NUMERIC ? TL_OK : status;
+}
+
+/* Every second restart begins once and climbs far, the others race several beginnings and go on
+ * with the best: the first kind keeps basins that pay late, the second finds those that are rare.
+ */
+static tl_status search_from(restart_state *s, tl_start start, uint64_t r)
+{
+    bool improved;
+    const uint64_t racers = r % 2 ? s->ev.budget / 250 : 0;
+    tl_status status = begin(s, start, r, racers ? s->ev.budget / 12 + 1 : s->ev.budget / 3 + 1);
+    for (uint64_t i = 0; !status && i < racers && i < 8; i++)
+        status = begin(s, start_of(s->problem, s->settings->starts, gsl_rng_get(s->rng)), r,
+                       s->ev.budget / 24 + 1);
     const uint64_t share = s->problem->n && !s->best.integral ? 70 : 90;
     if (!status) status = explore(s, s->ev.budget * share / 100);
     if (!status && s->problem->n) status = make_integral(s);
@@ -204,21 +233,6 @@ static tl_status finish(restart_state *s, tl_start start, uint64_t r, tl_search_
     result->stop = s->late ? TL_STOP_TIME : s->stationary ? TL_STOP_STATIONARY : TL_STOP_BUDGET;
     if (s->problem->n == 1) result->stop = TL_STOP_EXACT;
     return TL_OK;
-}
-
-/* Restarts take the starts in turn. Where A is searched too, kappa comes back every third time: its
- * basin is narrow and holds the best known values from n = 3 on. */
-static tl_start start_of(const tl_search_problem *problem, unsigned starts, uint64_t r)
-{
-    tl_start usable[TL_START_COUNT];
-    size_t count = 0;
-    for (int i = 0; i < (int)TL_START_COUNT; i++)
-        if ((starts & 1u << i) && tl_start_applies(problem, (tl_start)i))
-            usable[count++] = (tl_start)i;
-    if (!count) return TL_START_RANDOM;
-    const bool kappa = (starts & 1u << TL_START_KAPPA) && tl_start_applies(problem, TL_START_KAPPA);
-    if (kappa && r % 3 == 1) return TL_START_KAPPA;
-    return usable[(kappa ? r - r / 3 : r) % count];
 }
 
 tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_settings *settings,
