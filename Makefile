@@ -296,6 +296,7 @@ bench: all $(BENCHES) ## timings, each beside a check of the answer
 results: all ## run every experiment into results/
 	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
 	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
+	$(Q)python3 experiments/summary.py results
 
 .PHONY: plots
 plots: all ## draw the plots of results/ again from their data

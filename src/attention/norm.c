@@ -78,7 +78,7 @@ static void apply_t(const void *self, const double *y, double *x)
     tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
 }
 
-/* J without its top pair: its norm is the second singular value, also when that equals the first. */
+/* J without its top pair: its norm is the second singular value, even when both are equal. */
 typedef struct {
     norm_work *w;
     double sigma;

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""summary.py RESULTS: writes RESULTS/README.md from the manifests and tables of its experiments."""
+import csv
+import json
+import pathlib
+import sys
+
+
+def number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def section(directory):
+    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    config = manifest["config"]
+    with (directory / "data.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    logs = [v for v in (number(r["lower_log10"]) for r in rows) if v is not None]
+    ratios = [v for v in (number(r["ratio_log10"]) for r in rows) if v is not None]
+    lines = [f"## {directory.name}", "", config.get("title", directory.name), "",
+             config.get("question", ""), "", f"![{directory.name}]({directory.name}/plot.png)", ""]
+    lines.append(f"{len(rows)} cells; local norm 10^{min(logs):.3f} to 10^{max(logs):.3f}." if logs
+                 else f"{len(rows)} cells.")
+    if ratios:
+        mean = sum(ratios) / len(ratios)
+        lines[-1] += (f" Best bound over value: {10 ** min(ratios):.4g} to {10 ** max(ratios):.4g},"
+                      f" geometric mean {10 ** mean:.4g}.")
+    fit = directory / "fit.csv"
+    if fit.exists():
+        with fit.open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                cells = ", ".join(f"{k} {v}" for k, v in row.items() if v)
+                lines.append(f"Fit: {cells}.")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    results = pathlib.Path(sys.argv[1])
+    names = sorted(p.parent for p in results.glob("*/manifest.json"))
+    head = ("# Results\n\nWritten by `make results` from the records beside each plot; numbers are logarithms of the\n"
+            "data in `data.csv`. A value is found (a lower bound to rounding), a bound is a theorem.\n\n")
+    (results / "README.md").write_text(head + "\n".join(section(p) for p in names), encoding="utf-8")
+
+
+main()

@@ -1,0 +1,95 @@
+# Draws plot.svg and plot.png: gnuplot -d plot.gp
+# Data are logarithms to base ten in x and y.
+if (!exists('svg')) svg = 'plot.svg'
+if (!exists('png')) png = 'plot.png'
+$point0 << EOD
+0.6020599913 1.176248174
+0.7781512504 1.400663488
+0.903089987 1.496452552
+1.079181246 1.717369304
+1.204119983 1.781363649
+1.380211242 1.945847002
+1.505149978 2.011986924
+1.681241237 2.088288042
+1.806179974 2.150211638
+EOD
+$line0 << EOD
+0.6020599913 1.176248174
+0.7781512504 1.400663488
+0.903089987 1.496452552
+1.079181246 1.717369304
+1.204119983 1.781363649
+1.380211242 1.945847002
+1.505149978 2.011986924
+1.681241237 2.088288042
+1.806179974 2.150211638
+EOD
+$point1 << EOD
+0.6020599913 0.361451389
+0.7781512504 0.4112200196
+0.903089987 0.2765123316
+1.079181246 0.3699391727
+1.204119983 0.2972320483
+1.380211242 0.2972577821
+1.505149978 0.3293586862
+1.681241237 0.2930501623
+1.806179974 0.2866132059
+EOD
+$line1 << EOD
+0.6020599913 0.361451389
+0.7781512504 0.4112200196
+0.903089987 0.2765123316
+1.079181246 0.3699391727
+1.204119983 0.2972320483
+1.380211242 0.2972577821
+1.505149978 0.3293586862
+1.681241237 0.2930501623
+1.806179974 0.2866132059
+EOD
+$line2 << EOD
+0.6020599913 1.561459365
+0.7781512504 1.716828924
+0.903089987 1.789874467
+1.079181246 1.94447869
+1.204119983 1.99752141
+1.380211242 2.12230488
+1.505149978 2.176695919
+1.681241237 2.239604903
+1.806179974 2.292387129
+EOD
+$line3 << EOD
+0.6020599913 1.528158347
+0.7781512504 1.67587546
+0.903089987 1.743720551
+1.079181246 1.895228397
+1.204119983 1.946120028
+1.380211242 2.071571126
+1.505149978 2.128106108
+1.681241237 2.193121204
+1.806179974 2.24776489
+EOD
+set title 'One trained head: the worst input near real tokens, the real tokens, and the bounds' . "\n" . 'Search in the smallest ball around n real tokens of width 120; head 0 of block 1' noenhanced
+set encoding utf8
+set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
+set border 3 lc rgb '#555555'
+set tics nomirror out
+set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set xlabel 'sequence length n (tokens)' noenhanced
+set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
+set xrange [0.553895192:1.854344773]
+set yrange [0.1958773397:2.373022121]
+set xtics ('4' 0.6020599913, '6' 0.7781512504, '8' 0.903089987, '12' 1.079181246, '16' 1.204119983, '24' 1.380211242, '32' 1.505149978, '48' 1.681241237, '64' 1.806179974)
+set ytics ('2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700043, '' 0.7781512504 1, '' 0.84509804 1, '' 0.903089987 1, '' 0.9542425094 1, '10' 1, '20' 1.301029996, '' 1.477121255 1, '' 1.602059991 1, '50' 1.698970004, '' 1.77815125 1, '' 1.84509804 1, '' 1.903089987 1, '' 1.954242509 1, '100' 2, '200' 2.301029996)
+set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
+set output svg
+plot \
+  $line3 using 1:2 with lines lw 2 dt '--..' lc rgb '#737373' title 'bound sharp', \
+  $line2 using 1:2 with lines lw 2 dt '.' lc rgb '#303030' title 'bound schur', \
+  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens', \
+  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found'
+set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
+set output png
+replot
+set output
