@@ -44,6 +44,7 @@ static double row_value(const rows *r, double i)
 
 static void insert(rows *r, size_t at, double start)
 {
+    if (at > STARTS || r->count > STARTS) return; /* full: the wider block stays */
     for (size_t k = r->count; k > at; k--) {
         r->start[k] = r->start[k - 1];
         r->value[k] = r->value[k - 1];
