@@ -1,0 +1,67 @@
+/* The best values known over the (g, n) table, A searched, d = 4: reached to 2e-3. A sample of the
+ * cells here, all of them with TIGHTLIP_SOAK. The table also checks itself: no value above its own
+ * proven bound. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tightlip/search.h"
+
+enum { WIDTH = 4, SAMPLE_STRIDE = 9 };
+
+static double found(double g, double n, size_t evaluations)
+{
+    double A[WIDTH * WIDTH] = {0}, V[WIDTH * WIDTH] = {0};
+    tl_layer *layer = NULL;
+    tl_domain *domain = NULL;
+    for (size_t i = 0; i < WIDTH; i++) {
+        A[i * WIDTH + i] = -1.0;
+        V[i * WIDTH + i] = 1.0;
+    }
+    cr_assert_eq(tl_layer_alloc_av(&layer, WIDTH, WIDTH, A, V), TL_OK);
+    cr_assert_eq(tl_domain_alloc_ball(&domain, WIDTH, sqrt(g), NULL, NULL), TL_OK);
+    const tl_search_problem problem = {.layer = layer,
+                                       .worst_a = true,
+                                       .norm_a = 1.0,
+                                       .domain = domain,
+                                       .n = isinf(n) ? 0 : (uint64_t)n,
+                                       .atoms = 4,
+                                       .log_mass_ratio = (double)NAN,
+                                       .norm = TL_NORM_2};
+    tl_search_settings settings;
+    tl_search_result best;
+    tl_error err = {0};
+    tl_search_defaults(&settings);
+    settings.evaluations = evaluations;
+    cr_assert_eq(tl_search_run(&problem, &settings, &best, &err), TL_OK, "%s", err.text);
+    const double log_value = best.norm.log_value;
+    tl_search_result_clear(&best);
+    tl_layer_free(layer);
+    tl_domain_free(domain);
+    return log_value;
+}
+
+Test(search_reference, best_known_values_are_reached)
+{
+    const bool all = getenv("TIGHTLIP_SOAK") != NULL;
+    FILE *file = fopen("tests/support/tightness_reference.csv", "r");
+    char line[256], tokens[32];
+    size_t row = 0, tried = 0;
+    cr_assert(file && fgets(line, sizeof line, file));
+    while (fgets(line, sizeof line, file)) {
+        double g, lower, upper;
+        cr_assert_eq(sscanf(line, "%lf,%31[^,],%lf,%lf", &g, tokens, &lower, &upper), 4);
+        cr_assert(lower <= upper * (1 + 1e-5));
+        if (row++ % SAMPLE_STRIDE != 4 && !all) continue;
+        const double log_value = found(g, strtod(tokens, NULL), 4000);
+        tried++;
+        cr_expect(log_value >= log(lower) - 2e-3, "g = %g, n = %s: found %.8g, known %.8g", g,
+                  tokens, exp(log_value), lower);
+        cr_expect(log_value <= log(upper) + 1e-5, "g = %g, n = %s: found %.8g above %.8g", g,
+                  tokens, exp(log_value), upper);
+    }
+    (void)fclose(file);
+    cr_assert_eq(row, 72);
+    cr_assert(tried == (all ? 72u : 8u), "%zu cells tried", tried);
+}
