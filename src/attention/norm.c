@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlip/linalg.h"
+#include "attention/norm_work.h"
 
 /* Joint blocks up to this size go to LAPACK; above, Lanczos is faster and as good as its residual.
  */
 static const size_t DENSE_SIZE = 512;
-static const double LANCZOS_TOLERANCE = 1e-11;
-enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160 };
 
 const char *tl_norm_name(tl_norm norm)
 {
@@ -36,14 +34,7 @@ tl_status tl_norm_from_name(const char *name, tl_norm *norm)
     return TL_ERR_ARGUMENT;
 }
 
-typedef struct {
-    tl_jacobian *J;
-    size_t rows, cols, m, d, out;
-    double *u, *v;       /* rows, cols */
-    double *S, *su, *sv; /* out x d, out, d */
-} norm_work;
-
-static void work_clear(norm_work *w)
+static void work_clear(tl_norm_work *w)
 {
     tl_jacobian_free(w->J);
     free(w->u);
@@ -68,75 +59,7 @@ static void keep_second(double sigma, double *first, double *second)
     }
 }
 
-static void apply(const void *self, const double *x, double *y)
-{
-    tl_jacobian_apply((tl_jacobian *)(uintptr_t)self, x, y);
-}
-
-static void apply_t(const void *self, const double *y, double *x)
-{
-    tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
-}
-
-/* J without its top pair: its norm is the second singular value, even when both are equal. */
-typedef struct {
-    norm_work *w;
-    double sigma;
-    const double *u, *v;
-} deflated;
-
-static void deflated_apply(const void *self, const double *x, double *y)
-{
-    const deflated *f = self;
-    tl_jacobian_apply(f->w->J, x, y);
-    tl_axpy(f->w->rows, -f->sigma * tl_dot(f->w->cols, f->v, x), f->u, y);
-}
-
-static void deflated_apply_t(const void *self, const double *y, double *x)
-{
-    const deflated *f = self;
-    tl_jacobian_apply_t(f->w->J, y, x);
-    tl_axpy(f->w->cols, -f->sigma * tl_dot(f->w->rows, f->u, y), f->v, x);
-}
-
-static tl_status second_lanczos(norm_work *w, tl_gkl *gkl, double sigma, double *second)
-{
-    double *u = calloc(w->rows, sizeof(double)), *v = calloc(w->cols, sizeof(double));
-    tl_status status = TL_ERR_MEMORY;
-    if (u && v) {
-        const deflated rest = {w, sigma, w->u, w->v};
-        const tl_operator op = {w->rows, w->cols, deflated_apply, deflated_apply_t, &rest};
-        const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
-        tl_gkl_result found;
-        status = tl_gkl_run(gkl, &op, &settings, u, v, &found);
-        if (!status) *second = found.sigma;
-    }
-    free(u);
-    free(v);
-    return status;
-}
-
-static tl_status joint_lanczos(norm_work *w, double *sigma, double *second, tl_norm_result *result)
-{
-    tl_gkl *gkl = NULL;
-    tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, LANCZOS_BASIS);
-    if (status) return status;
-    const tl_operator op = {w->rows, w->cols, apply, apply_t, w->J};
-    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
-    tl_gkl_result found;
-    memset(w->v, 0, w->cols * sizeof(double));
-    status = tl_gkl_run(gkl, &op, &settings, w->u, w->v, &found);
-    if (!status) {
-        *sigma = found.sigma;
-        result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;
-        result->converged = found.converged;
-        status = second_lanczos(w, gkl, found.sigma, second);
-    }
-    tl_gkl_free(gkl);
-    return status;
-}
-
-static tl_status joint_dense(norm_work *w, double *sigma, double *second, tl_norm_result *result)
+static tl_status joint_dense(tl_norm_work *w, double *sigma, double *second, tl_norm_result *result)
 {
     const size_t count = w->rows < w->cols ? w->rows : w->cols;
     double *M = malloc(w->rows * w->cols * sizeof(double));
@@ -157,7 +80,7 @@ static tl_status joint_dense(norm_work *w, double *sigma, double *second, tl_nor
 }
 
 /* The split blocks join in: every block counts N_k - 1 times. */
-static tl_status add_splits(norm_work *w, const tl_measure *mu, double *first, double *second,
+static tl_status add_splits(tl_norm_work *w, const tl_measure *mu, double *first, double *second,
                             double *direction, tl_norm_result *result)
 {
     const size_t count = w->out < w->d ? w->out : w->d;
@@ -190,13 +113,13 @@ static tl_status add_splits(norm_work *w, const tl_measure *mu, double *first, d
     return status;
 }
 
-static tl_status norm_spectral(norm_work *w, const tl_measure *mu, double *direction,
+static tl_status norm_spectral(tl_norm_work *w, const tl_measure *mu, double *direction,
                                tl_norm_result *result)
 {
     const bool dense = w->rows <= DENSE_SIZE && w->cols <= DENSE_SIZE;
     double first = 0.0, second = 0.0;
-    tl_status status =
-        dense ? joint_dense(w, &first, &second, result) : joint_lanczos(w, &first, &second, result);
+    tl_status status = dense ? joint_dense(w, &first, &second, result)
+                             : tl_norm_joint_lanczos(w, &first, &second, result);
     if (status) return status;
     const double shift = tl_jacobian_log_scale(w->J);
     if (direction) memcpy(direction, w->v, w->cols * sizeof(double));
@@ -209,7 +132,7 @@ static tl_status norm_spectral(norm_work *w, const tl_measure *mu, double *direc
 
 /* ||J||_F^2 = ||joint||_F^2 + sum_k (N_k - 1) ||S_k||_F^2; in mean field only the joint block is
  * finite. */
-static tl_status norm_frobenius(norm_work *w, const tl_measure *mu, tl_norm_result *result,
+static tl_status norm_frobenius(tl_norm_work *w, const tl_measure *mu, tl_norm_result *result,
                                 tl_error *err)
 {
     if (!mu->count)
@@ -238,9 +161,10 @@ static tl_status norm_frobenius(norm_work *w, const tl_measure *mu, tl_norm_resu
     return TL_OK;
 }
 
-static tl_status work_init(norm_work *w, const tl_layer *layer, const tl_measure *mu, tl_error *err)
+static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu,
+                           tl_error *err)
 {
-    *w = (norm_work){.m = mu->m, .d = mu->d, .out = layer->out};
+    *w = (tl_norm_work){.m = mu->m, .d = mu->d, .out = layer->out};
     if (layer->d != mu->d)
         return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
     w->rows = mu->m * layer->out;
@@ -269,7 +193,7 @@ tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm n
                        tl_norm_name(norm));
     *result =
         (tl_norm_result){.log_joint = -INFINITY, .log_split = -INFINITY, .log_second = -INFINITY};
-    norm_work w;
+    tl_norm_work w;
     tl_status status = work_init(&w, layer, mu, err);
     if (!status)
         status = norm == TL_NORM_FRO ? norm_frobenius(&w, mu, result, err)

@@ -10,14 +10,6 @@ void tl_search_defaults(tl_search_settings *settings)
     settings->starts = (1u << TL_START_COUNT) - 1u;
 }
 
-void tl_search_result_clear(tl_search_result *result)
-{
-    tl_layer_free(result->layer);
-    tl_measure_free(result->measure);
-    free(result->direction);
-    *result = (tl_search_result){.log_objective = -INFINITY, .stop = TL_STOP_FAILED};
-}
-
 static tl_status check_a(const tl_search_problem *p, tl_error *err)
 {
     if (!p->worst_a) return TL_OK;
@@ -62,24 +54,6 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
         any = any || ((settings->starts & 1u << i) && tl_start_applies(p, (tl_start)i));
     if (!any) return tl_fail(err, TL_ERR_ARGUMENT, "starts: none of those named applies here");
     return check_a(p, err);
-}
-
-void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best)
-{
-    size_t winner = count;
-    uint64_t evaluations = 0;
-    for (size_t r = 0; r < count; r++) {
-        evaluations += results[r].evaluations;
-        if (!results[r].measure || isnan(results[r].log_objective)) continue;
-        if (winner == count || results[r].log_objective > results[winner].log_objective) winner = r;
-    }
-    *best = (tl_search_result){.log_objective = -INFINITY, .stop = TL_STOP_FAILED};
-    if (winner < count) {
-        *best = results[winner];
-        results[winner] = (tl_search_result){0};
-    }
-    for (size_t r = 0; r < count; r++) tl_search_result_clear(&results[r]);
-    best->evaluations = evaluations;
 }
 
 tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settings *settings,

@@ -1,0 +1,77 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/norm_work.h"
+
+static const double LANCZOS_TOLERANCE = 1e-11;
+enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160 };
+
+static void apply(const void *self, const double *x, double *y)
+{
+    tl_jacobian_apply((tl_jacobian *)(uintptr_t)self, x, y);
+}
+
+static void apply_t(const void *self, const double *y, double *x)
+{
+    tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
+}
+
+/* J without its top pair: its norm is the second singular value, even when both are equal. */
+typedef struct {
+    tl_norm_work *w;
+    double sigma;
+    const double *u, *v;
+} deflated;
+
+static void deflated_apply(const void *self, const double *x, double *y)
+{
+    const deflated *f = self;
+    tl_jacobian_apply(f->w->J, x, y);
+    tl_axpy(f->w->rows, -f->sigma * tl_dot(f->w->cols, f->v, x), f->u, y);
+}
+
+static void deflated_apply_t(const void *self, const double *y, double *x)
+{
+    const deflated *f = self;
+    tl_jacobian_apply_t(f->w->J, y, x);
+    tl_axpy(f->w->cols, -f->sigma * tl_dot(f->w->rows, f->u, y), f->v, x);
+}
+
+static tl_status second_lanczos(tl_norm_work *w, tl_gkl *gkl, double sigma, double *second)
+{
+    double *u = calloc(w->rows, sizeof(double)), *v = calloc(w->cols, sizeof(double));
+    tl_status status = TL_ERR_MEMORY;
+    if (u && v) {
+        const deflated rest = {w, sigma, w->u, w->v};
+        const tl_operator op = {w->rows, w->cols, deflated_apply, deflated_apply_t, &rest};
+        const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
+        tl_gkl_result found;
+        status = tl_gkl_run(gkl, &op, &settings, u, v, &found);
+        if (!status) *second = found.sigma;
+    }
+    free(u);
+    free(v);
+    return status;
+}
+
+tl_status tl_norm_joint_lanczos(tl_norm_work *w, double *sigma, double *second,
+                                tl_norm_result *result)
+{
+    tl_gkl *gkl = NULL;
+    tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, LANCZOS_BASIS);
+    if (status) return status;
+    const tl_operator op = {w->rows, w->cols, apply, apply_t, w->J};
+    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
+    tl_gkl_result found;
+    memset(w->v, 0, w->cols * sizeof(double));
+    status = tl_gkl_run(gkl, &op, &settings, w->u, w->v, &found);
+    if (!status) {
+        *sigma = found.sigma;
+        result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;
+        result->converged = found.converged;
+        status = second_lanczos(w, gkl, found.sigma, second);
+    }
+    tl_gkl_free(gkl);
+    return status;
+}
