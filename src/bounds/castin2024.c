@@ -18,7 +18,8 @@ static tl_status general(const tl_bound_query *query, tl_bound_value *value)
         double log_g = log(query->head[h].norm_a) + 2 * log(radius);
         double log_n = log(query->n), log_4n = log1p(4 * query->n);
         double log_square = log(3) + tl_bounds_log_add(2 * log_g + log_4n, log_n);
-        double size = log_4n + (isinf(log_g) ? 0 : 2 * fabs(log_g));
+        double size = log_4n + 2 * tl_bounds_finite(log(query->head[h].norm_a)) +
+                      4 * tl_bounds_finite(log(radius));
         tl_bounds_total_add(&total, &query->head[h], tl_bounds_up(log_square / 2, size));
     }
     return tl_bounds_total_finish(&total, query, value);

@@ -56,6 +56,7 @@ bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value)
 
 double tl_bounds_log_add(double a, double b)
 {
+    if (isnan(a) || isnan(b)) return (double)NAN;
     double high = fmax(a, b), low = fmin(a, b);
 
     return isinf(high) ? high : high + log1p(exp(low - high));
@@ -69,12 +70,21 @@ double tl_bounds_up(double x, double size)
 void tl_bounds_total_start(tl_bounds_total *total)
 {
     total->sum = total->squares = -(double)INFINITY;
+    total->size = 0;
+}
+
+double tl_bounds_finite(double x)
+{
+    return isfinite(x) ? fabs(x) : 0;
 }
 
 void tl_bounds_total_add(tl_bounds_total *total, const tl_head_facts *head, double log_l)
 {
-    total->sum = tl_bounds_log_add(total->sum, log(head->norm_ov) + log_l);
-    total->squares = tl_bounds_log_add(total->squares, 2 * (log(head->norm_v) + log_l));
+    const double log_ov = log(head->norm_ov), log_v = log(head->norm_v);
+    total->size += tl_bounds_finite(log_ov) + 2 * tl_bounds_finite(log_v) +
+                   3 * tl_bounds_finite(log_l) + log(2.0);
+    if (head->norm_ov > 0) total->sum = tl_bounds_log_add(total->sum, log_ov + log_l);
+    if (head->norm_v > 0) total->squares = tl_bounds_log_add(total->squares, 2 * (log_v + log_l));
 }
 
 tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_query *query,
@@ -87,8 +97,9 @@ tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_qu
         return tl_bounds_refuse(value, "its ingredients leave the double range");
     value->applicable = true;
     value->why[0] = '\0';
-    /* Each head adds the rounding of a few operations on logarithms of this size. */
-    value->log_value =
-        isinf(least) ? least : tl_bounds_up(least, (double)query->heads * fabs(least));
+    /* Each head adds the rounding of a few operations on logarithms of this size, which may cancel.
+     */
+    const double size = total->size + tl_bounds_finite(log(query->norm_o));
+    value->log_value = isinf(least) ? least : tl_bounds_up(least, size);
     return TL_OK;
 }

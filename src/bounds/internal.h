@@ -33,7 +33,11 @@ double tl_bounds_up(double x, double size);
  * L_h^2)^(1/2)), with L_h the bound of head h for V = I. All in logarithms. */
 typedef struct {
     double sum, squares;
+    double size; /* moduli of all terms that went in: what the rounding margin is relative to */
 } tl_bounds_total;
+
+/* |x|, or 0 where x is infinite or NaN. */
+double tl_bounds_finite(double x);
 
 void tl_bounds_total_start(tl_bounds_total *total);
 void tl_bounds_total_add(tl_bounds_total *total, const tl_head_facts *head, double log_l);

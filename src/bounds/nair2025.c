@@ -14,7 +14,8 @@ static tl_status half_softmax(const tl_bound_query *query, tl_bound_value *value
     for (size_t h = 0; h < query->heads; h++) {
         double log_g = log(query->head[h].norm_a) + 2 * log(query->radius_origin);
         double log_n = log(query->n);
-        double size = log_n + (isinf(log_g) ? 0 : fabs(log_g));
+        double size = log_n + tl_bounds_finite(log(query->head[h].norm_a)) +
+                      2 * tl_bounds_finite(log(query->radius_origin));
         tl_bounds_total_add(&total, &query->head[h],
                             tl_bounds_up(tl_bounds_log_add(log_n / 2, log_n + log_g), size));
     }

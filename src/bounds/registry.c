@@ -84,6 +84,7 @@ static bool meaningful(const tl_bound_query *query)
     if (query->measure) {
         if (query->layer && query->measure->d != query->layer->d) return false;
         if ((query->measure->n == 0) != query->infinite) return false;
+        if (!query->infinite && query->n < (double)query->measure->n) return false;
     }
     return true;
 }

@@ -28,6 +28,8 @@ static tl_status output_map(const tl_layer *layer, size_t h, size_t column, doub
     value->map = product;
     value->error = 8 * (double)(out + 2 * v + 4) * DBL_EPSILON * tl_nrm2(out * v, block) *
                    tl_nrm2(v * d, head->V);
+    if (tl_nrm2(out * v, block) > 0 && tl_nrm2(v * d, head->V) > 0)
+        value->error += (double)(out * v * d) * DBL_TRUE_MIN;
     return TL_OK;
 }
 
@@ -103,6 +105,7 @@ static tl_status sharp_local(const tl_bound_query *query, tl_bound_value *value)
     for (size_t l = 0; l < total.m; l++) total.squares[l] = -(double)INFINITY;
     tl_status status = all_heads(&total, query);
     double least = half_largest(total.m, total.squares);
+    double size = tl_bounds_finite(least);
     free(total.squares);
     if (status == TL_ERR_NUMERIC)
         return tl_bounds_refuse(value, "the logits of these tokens leave the double range");
@@ -115,8 +118,10 @@ static tl_status sharp_local(const tl_bound_query *query, tl_bound_value *value)
         return tl_bounds_refuse(value, "the logits are too large for a margin in double precision");
     value->applicable = true;
     value->why[0] = '\0';
+    /* Terms of both combinations, which may cancel: each logarithm carries its own rounding. */
+    size += tl_bounds_finite(log(query->norm_o)) + tl_bounds_finite(total.log_sum);
     value->log_value =
-        isinf(least) ? least : tl_bounds_up(least, (double)layer->heads * fabs(least));
+        isinf(least) ? least : tl_bounds_up(least, (double)layer->heads * (fabs(least) + size));
     return TL_OK;
 }
 
