@@ -126,7 +126,7 @@ $line2 << EOD
 2.875 6.089061563
 3 6.579434151
 EOD
-set title 'Three tokens -R, 0, R: from R = 1.5 on, copies that move apart are worse' . "\n" . 'Which block of the Jacobian decides the local Lipschitz constant, the joint or the split' . "\n" . 'one?' noenhanced
+set title 'Three tokens -R, 0, R: from R = 1.5 on, copies that move apart are worse' . "\n" . 'Which block decides the local Lipschitz constant, joint or split?' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

@@ -38,7 +38,7 @@ $line1 << EOD
 3.5 0.02263796379
 4 0.02923209196
 EOD
-set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field, A = -I and A = I: the input in the ball with the largest split block over' . "\n" . 'joint block' noenhanced
+set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field: the input in the ball with the largest split block over joint block' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

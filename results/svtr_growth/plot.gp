@@ -162,7 +162,7 @@ $line5 << EOD
 2.10720997 4.225600629
 2.204119983 4.267513961
 EOD
-set title 'Trained attention at real tokens: slow growth with the length of the text' . "\n" . 'Two blocks of a text recogniser, 8 heads with output matrix, three texts for each length' . "\n" . 'n' noenhanced
+set title 'Trained attention at real tokens: slow growth with the length of the text' . "\n" . 'Two blocks of a text recogniser, all 8 heads, three texts for each n' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
