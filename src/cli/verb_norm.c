@@ -195,9 +195,11 @@ static tl_status run_norm(tl_cli_call *call, tl_error *err)
 
     if (problem->has_norm) report.norm = problem->norm;
     if (call->value[NORM_NORM].given) report.norm = (tl_norm)call->value[NORM_NORM].count;
-    if (status == TL_OK)
+    if (status == TL_OK) {
         status = tl_norm_compute(problem->layer, problem->measure, report.norm, NULL,
                                  &report.result, err);
+        if (status) tl_error_prefix(err, "%s", call->operands > 0 ? call->operand[0] : "tokens");
+    }
     report.found = (tl_cli_found){report.norm, report.result.log_value};
     if (status == TL_OK)
         status =
