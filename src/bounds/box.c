@@ -47,6 +47,13 @@ static void pop(search *s, box *b)
     if (s->size > 0) sink(s->heap, s->size, 0);
 }
 
+static double middle_of(const tl_bounds_box_problem *p, const box *b, size_t i)
+{
+    double middle = b->lo[i] + (b->hi[i] - b->lo[i]) / 2;
+
+    return p->whole[i] ? floor(middle) : middle;
+}
+
 /* Keeps a box whose upper bound is known, or throws it away. */
 static void keep(search *s, const box *b)
 {
@@ -57,7 +64,7 @@ static void keep(search *s, const box *b)
         s->pruned = fmax(s->pruned, b->upper);
         return;
     }
-    for (size_t i = 0; i < p->dim; i++) middle[i] = b->lo[i] + (b->hi[i] - b->lo[i]) / 2;
+    for (size_t i = 0; i < p->dim; i++) middle[i] = middle_of(p, b, i);
     s->reached = fmax(s->reached, p->upper(p->context, middle, middle));
     push(s, b);
 }
@@ -65,10 +72,11 @@ static void keep(search *s, const box *b)
 /* Halves along side i; the bound of a part never exceeds that of the whole. */
 static void halve(const tl_bounds_box_problem *p, const box *whole, size_t i, box part[2])
 {
-    const double middle = whole->lo[i] + (whole->hi[i] - whole->lo[i]) / 2;
+    const double middle = middle_of(p, whole, i);
 
     part[0] = part[1] = *whole;
-    part[0].hi[i] = part[1].lo[i] = middle;
+    part[0].hi[i] = middle;
+    part[1].lo[i] = p->whole[i] ? middle + 1 : middle;
     for (int k = 0; k < 2; k++)
         part[k].upper = fmin(whole->upper, p->upper(p->context, part[k].lo, part[k].hi));
 }
@@ -80,6 +88,7 @@ static void halve_best(const tl_bounds_box_problem *p, const box *whole, box par
 
     for (size_t i = 0; i < p->dim; i++) {
         box tried[2];
+        if (p->whole[i] && whole->lo[i] == whole->hi[i]) continue;
         halve(p, whole, i, tried);
         double high = fmax(tried[0].upper, tried[1].upper);
         double low = fmax(fmin(tried[0].upper, tried[1].upper), 0);

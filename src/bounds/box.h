@@ -3,6 +3,7 @@
 #ifndef TIGHTLIP_BOUNDS_BOX_H
 #define TIGHTLIP_BOUNDS_BOX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { TL_BOUNDS_BOX_DIM = 4 };
@@ -10,6 +11,7 @@ enum { TL_BOUNDS_BOX_DIM = 4 };
 typedef struct {
     size_t dim;
     double lo[TL_BOUNDS_BOX_DIM], hi[TL_BOUNDS_BOX_DIM];
+    bool whole[TL_BOUNDS_BOX_DIM]; /* sides that run over whole numbers only */
     const void *context;
     /* At least the function everywhere in the box, -INFINITY for an empty one. At a point (lo = hi)
      * it is close to the function. */

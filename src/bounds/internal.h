@@ -53,7 +53,7 @@ double tl_bounds_log_tau_mean_field(double g);
 double tl_bounds_log_tau_schur(double n, bool infinite, double g);
 double tl_bounds_log_tau_pair(double g);
 /* One row of n >= 1 tokens, dot product, no mask: log of an upper bound of sup ||T_i||^2 for V = I,
- * g = rho r (README "Rows of finitely many tokens"); 0 at n = 1. Cost: some 10 ms. */
+ * g = rho r (README section 6); 0 at n = 1. Cost: some 10 ms. */
 double tl_bounds_log_row(double n, double g);
 /* The same, for every row of n tokens or more: one value serves a block of rows. */
 double tl_bounds_log_row_monotone(double n, double g);
@@ -63,11 +63,21 @@ double tl_bounds_log_row_effort(double n, double g, size_t splits);
  * log_ceiling where it does not come below that. Cost: some 25 ms for 16000 splits. */
 double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits);
 /* n = 2, no mask, one head with V = I, rho = ||A|| r, g = rho r: log of a bound of ||J|| close to
- * its supremum (README "Two tokens"); INFINITY for g out of (0, 24]. Cost: some 40 ms. */
-double tl_bounds_log_pair(double g);
+ * its supremum (README section 6.5); INFINITY for g out of (0, 24]. Cost: up to 45 ms for 2000
+ * splits. */
+double tl_bounds_log_pair(double g, size_t splits);
+/* The same over two tokens z + r e, z - r e with r = sin x, <A z, e> = g cos x sin y and <A e, e> =
+ * g sin w, (x, y, w) in the box. Shown for tests. */
+double tl_bounds_pair_box(double g, const double lo[3], const double hi[3]);
+/* Bound of n |N|_2^2 + (lambda - 1) |N|_1^2 over the rows N(j) = P_ij |W_ij'u| of n tokens, lambda
+ * >= 1 (README section 6.4); at least ceiling where it does not come below
+ * that, INFINITY for n < 2 or n > tl_bounds_row_joint_tokens(g). Cost: some 15 ms for 30000 splits.
+ */
+double tl_bounds_row_joint(double n, double g, double lambda, double ceiling, size_t splits);
+double tl_bounds_row_joint_tokens(double g);
 /* As tl_bounds_log_merge, with the l1 norm and the l2 norm of a row bounded together (README
- * "Merging with both norms of a row"): never above it. Cost: some 20 ms for 8000 splits. */
-double tl_bounds_log_merge_joint(double log_tau, double g, double c, size_t splits);
+ * section 6.4): never above it. Cost: some 15 ms for 40000 splits. */
+double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
 

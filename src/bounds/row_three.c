@@ -1,5 +1,5 @@
 /* One row of attention without a mask: the largest ||T_i||^2 among n >= 3 tokens, by branch and
- * bound over its three heaviest weights. Proofs: README "Rows of finitely many tokens". */
+ * bound over its three heaviest weights. Proofs: README section 6. */
 #include <float.h>
 #include <math.h>
 

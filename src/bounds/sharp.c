@@ -1,4 +1,4 @@
-/* The bounds of this project on a ball: schur and sharp. Proofs: README section 4. */
+/* The bounds of this project on a ball: schur and sharp. Proofs: README sections 4 and 6. */
 #include <float.h>
 #include <math.h>
 
@@ -104,8 +104,12 @@ static bool head_size(const tl_bound_query *query, size_t h, double *g, double *
     return false;
 }
 
-/* Splits of the row bound over three weights, shared by the heads. */
-enum { SPLITS = 16000 };
+/* Splits of the searches over three weights, over rows in the mean field and over two tokens,
+ * shared by the heads. */
+enum { SPLITS = 12000, JOINT_SPLITS = 40000, PAIR_SPLITS = 2400 };
+
+/* Up to this g the three weights say nothing beyond rows with extreme logits. */
+static const double extremes_suffice = 2;
 
 /* Whether head h is like the one before, so that its bound is the same. */
 static bool repeats(const tl_bound_query *query, size_t h)
@@ -122,8 +126,9 @@ static size_t distinct_heads(const tl_bound_query *query)
     return count;
 }
 
-static double log_schur(const tl_bound_query *query, double g, double c)
+static double log_schur(const tl_bound_query *query, double norm_a, double g, double c)
 {
+    (void)norm_a;
     if (!query->infinite && query->n < 2) return 0;
     double log_tau = tl_bounds_log_tau_schur(query->n, query->infinite, g);
     double log_sum = tl_bounds_log_add(log_tau, log(c));
@@ -131,23 +136,45 @@ static double log_schur(const tl_bound_query *query, double g, double c)
     return tl_bounds_up(log_sum, fabs(log_sum));
 }
 
-static double log_sharp(const tl_bound_query *query, double g, double c)
+/* log tau at finite n >= 2. */
+static double log_row_tau(const tl_bound_query *query, double g)
+{
+    const double n = query->n, log_n = log(n);
+    const size_t share = distinct_heads(query);
+    double log_row = tl_bounds_log_row(n, g);
+
+    if (n > 2 || query->biased) {
+        double ceiling = n * exp(log_row);
+        double joint = tl_bounds_row_joint(n, g, 1, ceiling, JOINT_SPLITS / share);
+        log_row = fmin(log_row, log(joint) - log_n);
+    }
+    if (g > extremes_suffice) {
+        size_t splits = (g > 4 ? 2 * SPLITS : SPLITS) / share;
+        log_row = fmin(log_row, tl_bounds_log_row_three(n, g, log_row, splits));
+    }
+    return tl_bounds_up((log_row + log_n) / 2, log_n + fabs(log_row));
+}
+
+static double log_sharp(const tl_bound_query *query, double norm_a, double g, double c)
 {
     if (!query->infinite && query->n < 2) return 0;
+    const size_t share = distinct_heads(query);
+    const double n = query->infinite ? (double)INFINITY : query->n;
     double log_tau = fmin(tl_bounds_log_tau_mean_field(g),
                           tl_bounds_log_tau_schur(query->n, query->infinite, g));
-    if (!query->infinite) {
-        double log_row = tl_bounds_log_row(query->n, g);
-        double three =
-            tl_bounds_log_row_three(query->n, g, log_row, SPLITS / distinct_heads(query));
-        log_row = fmin(log_row, three) + log(query->n);
-        log_tau = fmin(log_tau, tl_bounds_up(log_row / 2, log(query->n) + fabs(log_row)));
-    }
-    return tl_bounds_log_merge(log_tau, g, c);
+
+    if (!query->infinite) log_tau = fmin(log_tau, log_row_tau(query, g));
+    if (n > 2 || query->biased)
+        return tl_bounds_log_merge_joint(n, log_tau, g, c, JOINT_SPLITS / share);
+    /* Two tokens in a ball about the origin. */
+    double about_origin =
+        norm_a * query->radius_origin * query->radius_origin * (1 + 4 * DBL_EPSILON);
+    return fmin(tl_bounds_log_merge(log_tau, g, c),
+                tl_bounds_log_pair(about_origin, PAIR_SPLITS / share));
 }
 
 static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
-                          double (*log_l)(const tl_bound_query *, double, double))
+                          double (*log_l)(const tl_bound_query *, double, double, double))
 {
     tl_bounds_total total;
     double log_head = 0;
@@ -157,7 +184,7 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
     for (size_t h = 0; h < query->heads; h++) {
         double g, c;
         if (!head_size(query, h, &g, &c, value)) return TL_OK;
-        if (!repeats(query, h)) log_head = log_l(query, g, c);
+        if (!repeats(query, h)) log_head = log_l(query, query->head[h].norm_a, g, c);
         tl_bounds_total_add(&total, &query->head[h], log_head);
     }
     return tl_bounds_total_finish(&total, query, value);
@@ -187,7 +214,7 @@ const tl_bound tl_bound_schur = {
 const tl_bound tl_bound_sharp = {
     .key = "sharp",
     .title = "||V|| U(tau, w, ||A|| r^2), tau the best row bound",
-    .citation = "tightlip, src/bounds/README.md sections 4.1 to 4.5 and 6",
+    .citation = "tightlip, src/bounds/README.md sections 4 and 6",
     .hypotheses = "dot product, no mask; tokens in a ball about any centre, biases allowed",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_BALL,
