@@ -280,3 +280,19 @@ Test(bounds_causal, above_two_phases)
                 tl_layer_free(layer);
             }
 }
+
+/* Prefixes are inputs of their own, so the supremum grows with n; and one token at +1 before n - 1
+ * tokens at -1, A = -g, has a first column of norm at least exp(22.868) at g = 20, n = 1e18. */
+Test(bounds_causal, grows_past_the_last_countable_token)
+{
+    static const double n[] = {1e15, 0x1p53 - 1, 0x1p53, 0x1p53 + 2, 1e17, 1e18, 1e19, 1e30};
+    double before = 0;
+
+    for (size_t i = 0; i < sizeof n / sizeof n[0]; i++) {
+        double here = log(causal("causal-sharp", 20, n[i]));
+        cr_expect(here >= before - 1e-3, "n = %g: %.17g after %.17g", n[i], here, before);
+        before = here;
+    }
+    cr_expect_geq(log(causal("causal-sharp", 20, 1e18)), 22.868);
+    cr_expect_geq(log(causal("causal-sharp", 40, 1e40)), 43.85);
+}

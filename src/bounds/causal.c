@@ -86,7 +86,7 @@ static double log_uniform(double g, double c)
 
 static double log_causal(const tl_bound_query *query, double g, double c)
 {
-    const double most = 1e150; /* tokens; beyond, the bound for every n is as good */
+    const double most = 0x1p53; /* tokens; beyond, rows cannot be counted one by one */
     double least = log_uniform(g, c);
 
     if (query->infinite || query->n > most || g > most || c > most) return least;

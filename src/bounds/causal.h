@@ -12,7 +12,7 @@ double tl_bounds_log_causal_pair(double g, double c);
 /* ||T|| for every n: the closed form, and the one from Hardy's weights. */
 double tl_bounds_log_causal_closed(double g);
 double tl_bounds_log_causal_hardy(double g);
-/* ||J|| at 2 <= n <= 1e150 from the row bounds; effort: row bounds looked up, 1.5 ms each. */
+/* ||J|| at 2 <= n <= 2^53 from the row bounds; effort: row bounds looked up, 1.5 ms each. */
 double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort);
 
 #endif

@@ -95,10 +95,12 @@ static void cut(const rows *r, pieces *p)
         double end = k + 1 < r->count ? r->start[k + 1] - 1 : r->n, first = r->start[k];
         while (first <= end) {
             double length = first < FINE ? 1 : floor(first / PER_DOUBLING);
-            double last = p->count + 1 < PIECES ? fmin(end, first + length - 1) : end;
+            /* One piece stays free for each block to come: none is ever left out. */
+            bool room = p->count + (r->count - k) < PIECES;
+            double last = room ? fmin(end, first + length - 1) : end;
             p->f[p->count++] = sum_rows(r, first, last, r->value[k]);
+            if (last >= end) break;
             first = last + 1;
-            if (p->count == PIECES) return;
         }
     }
 }
@@ -131,7 +133,7 @@ double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort)
     pieces p = {.count = 0};
     double sum = f1 + f2;
 
-    if (log_tau2 > 600) r.tau2 = 1e300; /* beyond it never matters: n is at most 1e260 here */
+    if (log_tau2 > 600) r.tau2 = 1e300; /* beyond it never matters: n is at most 2^53 here */
     if (n >= 3) {
         set_rows(&r, effort < 4 ? 4 : effort > STARTS ? STARTS : effort);
         cut(&r, &p);
