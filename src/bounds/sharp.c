@@ -106,7 +106,7 @@ static bool head_size(const tl_bound_query *query, size_t h, double *g, double *
 
 /* Splits of the searches over three weights, over rows in the mean field and over two tokens,
  * shared by the heads. */
-enum { SPLITS = 12000, JOINT_SPLITS = 40000, PAIR_SPLITS = 2400 };
+enum { SPLITS = 12000, JOINT_SPLITS = 36000, PAIR_SPLITS = 1800 };
 
 /* Up to this g the three weights say nothing beyond rows with extreme logits. */
 static const double extremes_suffice = 2;
