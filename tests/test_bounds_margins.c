@@ -70,11 +70,31 @@ Test(bounds_margins, underflowing_logit_map)
     cr_assert_eq(tl_norm_compute(exact, mu, TL_NORM_2, NULL, &norm, NULL), TL_OK);
     cr_assert_gt(norm.value, 1.5);
     /* Few bounds survive an error term of this size; those that do must hold. */
-    (void)expect_above(factored, scaled, NULL, 2e170, norm.log_value);
+    cr_expect_gt(expect_above(factored, scaled, NULL, 2e170, norm.log_value), 0);
     tl_layer_free(factored);
     tl_layer_free(exact);
     tl_measure_free(mu);
     tl_measure_free(scaled);
+}
+
+/* O V underflows: the norm is 1e-340 times that of the layer without them. */
+Test(bounds_margins, underflowing_output_map)
+{
+    const double tiny = 1e-170, one = 1, x[2] = {-1, 0.5};
+    const tl_head head = {
+        .k = 1, .v = 1, .Q = (double *)&one, .K = (double *)&one, .V = (double *)&tiny, .scale = 1};
+    tl_layer *layer = NULL, *plain = NULL;
+    tl_measure *mu = NULL;
+    tl_norm_result norm;
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, 1, 1, &head, &tiny, 1, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_layer_alloc_av(&plain, 1, 1, &one, &one), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&mu, 2, 1, x, NULL, NULL, NULL), TL_OK);
+    cr_assert_eq(tl_norm_compute(plain, mu, TL_NORM_2, NULL, &norm, NULL), TL_OK);
+    cr_expect_gt(expect_above(layer, mu, NULL, 1, norm.log_value + 2 * log(tiny)), 3);
+    tl_layer_free(layer);
+    tl_layer_free(plain);
+    tl_measure_free(mu);
 }
 
 /* log ||O|| and log ||V|| cancel: each carries a rounding of its own. n = 1 attains the product. */
@@ -100,10 +120,34 @@ Test(bounds_margins, cancelling_logarithms)
         cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK, "%s", bound->key);
         if (!value.applicable) continue;
         applied++;
-        cr_expect(value.log_value >= product, "%s: %.17g below %.17g", bound->key, value.log_value,
-                  product);
+        /* norm_o norm_v sqrt(2) = 1 + 1e-16 exactly. */
+        cr_expect(value.log_value >= fmax(0, product), "%s: %.17g below %.17g", bound->key,
+                  value.log_value, product);
     }
     cr_assert_gt(applied, 3);
+}
+
+/* The whole space has no dot-product bound; for kind l2 every bound is asked, and says for itself
+ * whether it applies. */
+Test(bounds_margins, infinite_radius_is_for_l2)
+{
+    tl_head_facts fact = {.norm_a = 1, .norm_v = 1, .norm_ov = 1, .norm_q = 1, .width = 1};
+    tl_bound_query query = {.kind = TL_KIND_DOT,
+                            .n = 2,
+                            .d = 1,
+                            .radius = (double)INFINITY,
+                            .radius_origin = (double)INFINITY,
+                            .heads = 1,
+                            .head = &fact,
+                            .norm_o = 1};
+    for (size_t i = 0; i < tl_bound_count(); i++) {
+        tl_bound_value value;
+        query.kind = TL_KIND_DOT;
+        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value), TL_ERR_ARGUMENT);
+        query.kind = TL_KIND_L2;
+        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value), TL_OK);
+        cr_expect(value.applicable || value.why[0] != '\0', "%s", tl_bound_at(i)->key);
+    }
 }
 
 Test(bounds_margins, fewer_tokens_than_the_measure_has_are_refused)

@@ -44,7 +44,7 @@ typedef struct {
     double n;             /* number of tokens when finite, >= 1 (exact below 2^53) */
     size_t d;             /* token width */
     double radius;        /* of a ball that holds every token, about any centre; INFINITY: the whole
-                             space */
+                             space, for kind l2 alone */
     double radius_origin; /* of a ball about the origin that holds every token: published bounds
                              need it */
     bool biased;          /* some c_h is not zero */

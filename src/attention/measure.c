@@ -40,9 +40,10 @@ static tl_status set_counts(tl_measure *mu, const uint64_t *count, tl_error *err
     }
     for (size_t k = 0; k < mu->m; k++) {
         uint64_t rest = mu->n - mu->count[k];
-        /* Close to one the logarithm of the quotient would lose the rare mass. */
+        /* Close to one the logarithm of the quotient would lose the rare mass; elsewhere it is
+         * closer than a difference of logarithms of large counts. */
         mu->log_mass[k] = rest < mu->count[k] ? log1p(-((double)rest / (double)mu->n))
-                                              : log((double)mu->count[k]) - log((double)mu->n);
+                                              : log((double)mu->count[k] / (double)mu->n);
     }
     return TL_OK;
 }

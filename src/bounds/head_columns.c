@@ -156,9 +156,9 @@ static row_sums centre_row(space *s, size_t i)
         q.kap2 += s->P[j] * b * b;
         q.cross += s->P[j] * a * b;
     }
-    /* The true mean is off by at most sum |P - P_true| |eta|. */
-    q.eta_error = s->y_error + q.spread * q.eta1;
-    q.kap_error = s->kap_error + q.spread * q.kap1;
+    /* The true mean is off by at most sum |P - P_true| |eta|, eta itself by y_error. */
+    q.eta_error = (1 + q.spread) * s->y_error + q.spread * q.eta1;
+    q.kap_error = (1 + q.spread) * s->kap_error + q.spread * q.kap1;
     return q;
 }
 
@@ -224,6 +224,11 @@ static tl_status set_rows(space *s)
 
     if (!eigenvalues) return TL_ERR_MEMORY;
     for (size_t i = 0; i < s->t->m && status == TL_OK; i++) {
+        /* Nothing is known of weights whose logits are off by that much. */
+        if (!(s->t->slack[i] <= 1)) {
+            status = TL_ERR_NUMERIC;
+            break;
+        }
         row_sums sums = centre_row(s, i);
         status = row_split(s, i, &sums);
         for (size_t e = 0; e < EXPONENTS && status == TL_OK; e++)

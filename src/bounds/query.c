@@ -42,12 +42,12 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     const double steps = (double)(head->k + 4) * DBL_EPSILON;
     const double key = head->K ? tl_nrm2(head->k * d, head->K) : 1;
     const double query = tl_nrm2(head->k * d, head->Q);
-    const double scale = fabs(head->scale) * key * steps;
+    const double scale = fabs(head->scale);
     /* Products below the double range lose at most this much each; none when a factor is zero. */
-    const double lost = key > 0 && fabs(head->scale) > 0
-                            ? fmax(1, fabs(head->scale)) * (double)(head->k * d) * DBL_TRUE_MIN
-                            : 0;
-    const double error = scale * query + (query > 0 ? lost : 0);
+    const double lost =
+        key > 0 && scale > 0 ? fmax(1, scale) * (double)((head->k + 2) * d) * DBL_TRUE_MIN : 0;
+    /* Norms first, so that the error itself is not lost where one factor is tiny, another huge. */
+    const double error = key * query * steps * scale + (query > 0 ? lost : 0);
     double at_centre, centre_norm = s->centre ? tl_nrm2(d, s->centre) : 0;
     tl_status status;
 
@@ -55,8 +55,9 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     status = norm_up(&fact->norm_a, d, d, s->A, error);
     if (status != TL_OK) return status;
     const double query_bias = head->bq ? tl_nrm2(head->k, head->bq) : 0;
-    *biased = *biased || (query_bias > 0 && key > 0 && fabs(head->scale) > 0);
-    at_centre = scale * query_bias + (query_bias > 0 ? lost : 0) + error * centre_norm;
+    *biased = *biased || (query_bias > 0 && key > 0 && scale > 0);
+    at_centre =
+        key * query_bias * steps * scale + (query_bias > 0 ? lost : 0) + error * centre_norm;
     at_centre +=
         ((double)d + 4) * DBL_EPSILON * (tl_nrm2(d, s->c) + tl_nrm2(d * d, s->A) * centre_norm);
     if (s->centre)
@@ -78,7 +79,7 @@ static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, con
     tl_layer_value_map(layer, h, s->G);
     double output = frobenius_columns(layer->out, head->v, layer->values, layer->O + column);
     double values = tl_nrm2(head->v * s->d, head->V);
-    double error = ((double)head->v + 4) * DBL_EPSILON * output * values;
+    double error = output * values * ((double)head->v + 4) * DBL_EPSILON;
     if (output > 0 && values > 0) error += (double)(layer->out * head->v * s->d) * DBL_TRUE_MIN;
     return norm_up(&fact->norm_ov, layer->out, s->d, s->G, error);
 }

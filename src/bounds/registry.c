@@ -67,11 +67,18 @@ static bool is_size(double x)
     return isfinite(x) && x >= 0;
 }
 
+/* Logits of kind l2 keep the map bounded on the whole space. */
+static bool is_radius(double x, tl_kind kind)
+{
+    return is_size(x) || (kind == TL_KIND_L2 && x == (double)INFINITY);
+}
+
 static bool meaningful(const tl_bound_query *query)
 {
     if (!query->infinite && !(isfinite(query->n) && query->n >= 1 && floor(query->n) == query->n))
         return false;
-    if (!is_size(query->radius) || !is_size(query->radius_origin) || !is_size(query->norm_o))
+    if (!is_radius(query->radius, query->kind) || !is_radius(query->radius_origin, query->kind) ||
+        !is_size(query->norm_o))
         return false;
     if (query->heads == 0 || !query->head) return false;
     for (size_t h = 0; h < query->heads; h++) {

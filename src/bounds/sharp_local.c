@@ -26,10 +26,9 @@ static tl_status output_map(const tl_layer *layer, size_t h, size_t column, doub
     tl_gemm('N', 'N', rows, d, v, 1, reduced, v, head->V, d, 0, product, d);
     value->rows = rows;
     value->map = product;
-    value->error = 8 * (double)(out + 2 * v + 4) * DBL_EPSILON * tl_nrm2(out * v, block) *
-                   tl_nrm2(v * d, head->V);
-    if (tl_nrm2(out * v, block) > 0 && tl_nrm2(v * d, head->V) > 0)
-        value->error += (double)(out * v * d) * DBL_TRUE_MIN;
+    const double output = tl_nrm2(out * v, block), values = tl_nrm2(v * d, head->V);
+    value->error = output * values * 8 * (double)(out + 2 * v + 4) * DBL_EPSILON;
+    if (output > 0 && values > 0) value->error += (double)(out * v * d) * DBL_TRUE_MIN;
     return TL_OK;
 }
 
@@ -108,7 +107,8 @@ static tl_status sharp_local(const tl_bound_query *query, tl_bound_value *value)
     double size = tl_bounds_finite(least);
     free(total.squares);
     if (status == TL_ERR_NUMERIC)
-        return tl_bounds_refuse(value, "the logits of these tokens leave the double range");
+        return tl_bounds_refuse(value,
+                                "the logits of these tokens are too large for double precision");
     if (status != TL_OK) return status;
     if (layer->O && layer->heads == 1)
         least = total.log_sum;
