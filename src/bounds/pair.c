@@ -96,7 +96,8 @@ static void find_parts(parts *p, double g, const double *lo, const double *hi)
     half.hi = fmin(half.hi, 0.5);
     p->x = scale(g, times(half, other));
     p->bias = scale(g, times(half, beside));
-    p->kappa = (range){g * sin(lo[2]), g * sin(hi[2])};
+    const double below = sin(lo[2]), above = sin(hi[2]);
+    p->kappa = (range){g * below, g * above};
     p->across = (range){g * fmin(cos(lo[2]), cos(hi[2])), g * top};
     const range y = times(square(sine), p->kappa);
     const range t1 = {tanh(p->x.lo + y.lo), tanh(p->x.hi + y.hi)};
