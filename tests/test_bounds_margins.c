@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tightlip/bounds.h"
 
@@ -125,6 +126,31 @@ Test(bounds_margins, cancelling_logarithms)
                   value.log_value, product);
     }
     cr_assert_gt(applied, 3);
+}
+
+/* Logits of 10^16 are known to a few units: nothing is known of the weights, so the bound at these
+ * tokens refuses; at 10^12 it is there. */
+Test(bounds_margins, logits_known_too_badly)
+{
+    static const double length[] = {1e6, 1e8};
+    const double A = 1, V = 1;
+    tl_layer *layer = NULL;
+    cr_assert_eq(tl_layer_alloc_av(&layer, 1, 1, &A, &V), TL_OK);
+    for (int i = 0; i < 2; i++) {
+        const double x[2] = {length[i], -length[i]};
+        tl_measure *mu = NULL;
+        tl_bound_query query;
+        tl_head_facts facts[1];
+        tl_bound_value value;
+        cr_assert_eq(tl_measure_alloc(&mu, 2, 1, x, NULL, NULL, NULL), TL_OK);
+        cr_assert_eq(tl_bound_query_init(&query, facts, layer, mu, NULL, length[i], NULL), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(tl_bound_find("sharp-local"), &query, &value), TL_OK);
+        cr_expect_eq(value.applicable, i == 0, "length %g", length[i]);
+        if (!value.applicable)
+            cr_expect(strstr(value.why, "too large for double precision"), "%s", value.why);
+        tl_measure_free(mu);
+    }
+    tl_layer_free(layer);
 }
 
 /* The whole space has no dot-product bound; for kind l2 every bound is asked, and says for itself
