@@ -18,7 +18,9 @@ typedef enum {
 #undef X
 } tl_norm;
 
+/* Static storage. */
 const char *tl_norm_name(tl_norm norm);
+/* Errors: TL_ERR_ARGUMENT for an unknown word. */
 TL_MUST_USE tl_status tl_norm_from_name(const char *name, tl_norm *norm);
 
 typedef struct {
@@ -38,8 +40,11 @@ typedef struct {
 /* Local norm of layer at mu: dense SVD where the joint block has at most 512 rows and columns,
  * Golub-Kahan-Lanczos to a relative residual of 1e-11 above. direction (NULL or (m d)): unit right
  * singular vector of the joint block, or, when split, the direction of the splitting atom in its
- * rows and zero elsewhere (copies move along +w and -w). Norms: 2 and fro here; the others
- * TL_ERR_UNSUPPORTED. */
+ * rows and zero elsewhere (copies move along +w and -w).
+ * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (norms other than 2 and fro; fro in
+ * mean field; kind or mask), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC (logits overflow),
+ * TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2 (k + v)) above. Source: src/bounds/README.md
+ * section 2. */
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
 

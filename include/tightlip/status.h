@@ -1,4 +1,5 @@
-/* Status codes and error texts shared by every module. */
+/* Status codes and error texts shared by every module. Errors: every fallible function returns a
+ * tl_status, may fill a tl_error, and never prints, exits or aborts. */
 #ifndef TIGHTLIP_STATUS_H
 #define TIGHTLIP_STATUS_H
 

@@ -1,4 +1,4 @@
-/* Small text helpers for messages. */
+/* Small text helpers for messages. Errors: none; nothing here allocates. */
 #ifndef TIGHTLIP_TEXT_H
 #define TIGHTLIP_TEXT_H
 

@@ -1,4 +1,4 @@
-/* What this build is. */
+/* What this build is. Errors: none. Source: tightlip_version.h, which the Makefile writes. */
 #ifndef TIGHTLIP_VERSION_H
 #define TIGHTLIP_VERSION_H
 
