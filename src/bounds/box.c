@@ -84,6 +84,7 @@ static void halve(const tl_bounds_box_problem *p, const box *whole, size_t i, bo
 /* Halves along the side that brings the bounds down most. */
 static void halve_best(const tl_bounds_box_problem *p, const box *whole, box part[2])
 {
+    part[0] = part[1] = *whole; /* still a cover where no side can be halved */
     double least = (double)INFINITY;
 
     for (size_t i = 0; i < p->dim; i++) {

@@ -83,8 +83,9 @@ static double inflate_row(ball *w, size_t i, double a)
             if (mu->count[l] > 1)
                 others = tl_bounds_log_add(others, one + log((double)(mu->count[l] - 1)));
         }
-        double odds = others - one - omega * (1 + 16 * DBL_EPSILON) - 8 * w->t.slack[i] -
-                      (double)(w->t.m + 32) * 8 * DBL_EPSILON * (1 + fabs(one));
+        double odds =
+            others - one - omega * (1 + 16 * DBL_EPSILON) - 8 * w->t.slack[i] -
+            (double)(w->t.m + 32) * 8 * DBL_EPSILON * (1 + fabs(one) + fmin(fabs(others), 800));
         w->log_p[l] = -tl_bounds_log_add(0, odds) + 16 * DBL_EPSILON * (1 + fabs(odds));
         w->log_p[l] = fmin(w->log_p[l], 0);
         largest = fmax(largest, w->log_p[l]);

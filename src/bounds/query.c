@@ -126,6 +126,7 @@ static tl_status fill(tl_bound_query *query, tl_head_facts *head, const scratch 
     size_t column = 0;
 
     for (size_t h = 0; h < layer->heads && status == TL_OK; h++) {
+        head[h] = (tl_head_facts){.norm_q = (double)NAN, .norm_k = (double)NAN};
         status = logit_facts(layer, h, s, &head[h], &query->biased);
         if (status == TL_OK) status = value_facts(layer, h, column, s, &head[h]);
         column += layer->head[h].v;
