@@ -1,5 +1,5 @@
-/* The best values known over the (g, n) table, A searched, d = 4: reached to 2e-3, and none above the
- * proven bound beside it. A sample of the cells here, all of them with TIGHTLIP_SOAK. */
+/* The best values known over the (g, n) table, A searched, d = 4: reached to 2e-3, and none above
+ * the proven bound beside it. A sample of the cells here, all of them with TIGHTLIP_SOAK. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
