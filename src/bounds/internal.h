@@ -11,7 +11,7 @@ extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bo
 extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid, tl_bound_scsa,
     tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper, tl_bound_causal_closed,
     tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine, tl_bound_lofast_coarse,
-    tl_bound_local_ball;
+    tl_bound_local_ball, tl_bound_kernel;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -23,6 +23,9 @@ bool tl_bounds_is_unmasked(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_finite_n(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value);
+
+/* Frobenius bound of what rounding can have moved A_h of tl_layer_logit_map by (kind dot). */
+double tl_bounds_logit_error(const tl_layer *layer, size_t h);
 
 /* log(exp(a) + exp(b)) for a, b in [-inf, inf). */
 double tl_bounds_log_add(double a, double b);

@@ -33,21 +33,47 @@ typedef struct {
     double *A, *c, *G; /* d x d, d, out x d */
 } scratch;
 
+/* Frobenius size of the key and query maps of head h and what their product can lose. */
+typedef struct {
+    double key, query, scale, steps, lost;
+} logit_sizes;
+
+static logit_sizes sizes_of(const tl_layer *layer, size_t h)
+{
+    const size_t d = layer->d;
+    const tl_head *head = &layer->head[h];
+    logit_sizes s = {.key = head->K ? tl_nrm2(head->k * d, head->K) : 1,
+                     .query = tl_nrm2(head->k * d, head->Q),
+                     .scale = fabs(head->scale),
+                     .steps = (double)(head->k + 4) * DBL_EPSILON};
+
+    /* Products below the double range lose at most this much each; none when a factor is zero. */
+    if (s.key > 0 && s.scale > 0)
+        s.lost = fmax(1, s.scale) * (double)((head->k + 2) * d) * DBL_TRUE_MIN;
+    return s;
+}
+
+/* Norms first, so that the error itself is not lost where one factor is tiny, another huge. */
+static double map_error(const logit_sizes *s)
+{
+    return s->key * s->query * s->steps * s->scale + (s->query > 0 ? s->lost : 0);
+}
+
+double tl_bounds_logit_error(const tl_layer *layer, size_t h)
+{
+    const logit_sizes s = sizes_of(layer, h);
+
+    return map_error(&s);
+}
+
 /* norm_a and rho of head h, and whether it has a query bias. */
 static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, tl_head_facts *fact,
                              bool *biased)
 {
     const size_t d = s->d;
     const tl_head *head = &layer->head[h];
-    const double steps = (double)(head->k + 4) * DBL_EPSILON;
-    const double key = head->K ? tl_nrm2(head->k * d, head->K) : 1;
-    const double query = tl_nrm2(head->k * d, head->Q);
-    const double scale = fabs(head->scale);
-    /* Products below the double range lose at most this much each; none when a factor is zero. */
-    const double lost =
-        key > 0 && scale > 0 ? fmax(1, scale) * (double)((head->k + 2) * d) * DBL_TRUE_MIN : 0;
-    /* Norms first, so that the error itself is not lost where one factor is tiny, another huge. */
-    const double error = key * query * steps * scale + (query > 0 ? lost : 0);
+    const logit_sizes size = sizes_of(layer, h);
+    const double error = map_error(&size);
     double at_centre, centre_norm = s->centre ? tl_nrm2(d, s->centre) : 0;
     tl_status status;
 
@@ -55,9 +81,9 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     status = norm_up(&fact->norm_a, d, d, s->A, error);
     if (status != TL_OK) return status;
     const double query_bias = head->bq ? tl_nrm2(head->k, head->bq) : 0;
-    *biased = *biased || (query_bias > 0 && key > 0 && scale > 0);
-    at_centre =
-        key * query_bias * steps * scale + (query_bias > 0 ? lost : 0) + error * centre_norm;
+    *biased = *biased || (query_bias > 0 && size.key > 0 && size.scale > 0);
+    at_centre = size.key * query_bias * size.steps * size.scale + (query_bias > 0 ? size.lost : 0) +
+                error * centre_norm;
     at_centre +=
         ((double)d + 4) * DBL_EPSILON * (tl_nrm2(d, s->c) + tl_nrm2(d * d, s->A) * centre_norm);
     if (s->centre)

@@ -4,17 +4,17 @@
 #include "bounds/internal.h"
 
 static const tl_bound *const table[] = {
-    &tl_bound_castin_general,  &tl_bound_castin_mean_field,
-    &tl_bound_half_softmax,    &tl_bound_schur,
-    &tl_bound_sharp,           &tl_bound_newhouse_inf2,
-    &tl_bound_sharp_local,     &tl_bound_yudin_local,
-    &tl_bound_sharp_inf2,      &tl_bound_w_infinity,
-    &tl_bound_sigmoid,         &tl_bound_scsa,
-    &tl_bound_scsa_sharp,      &tl_bound_lipschitznorm,
-    &tl_bound_released_helper, &tl_bound_causal_closed,
-    &tl_bound_causal_sharp,    &tl_bound_local_ball,
-    &tl_bound_lofast,          &tl_bound_lofast_fine,
-    &tl_bound_lofast_coarse,
+    &tl_bound_castin_general, &tl_bound_castin_mean_field,
+    &tl_bound_half_softmax,   &tl_bound_schur,
+    &tl_bound_sharp,          &tl_bound_kernel,
+    &tl_bound_newhouse_inf2,  &tl_bound_sharp_local,
+    &tl_bound_yudin_local,    &tl_bound_sharp_inf2,
+    &tl_bound_w_infinity,     &tl_bound_sigmoid,
+    &tl_bound_scsa,           &tl_bound_scsa_sharp,
+    &tl_bound_lipschitznorm,  &tl_bound_released_helper,
+    &tl_bound_causal_closed,  &tl_bound_causal_sharp,
+    &tl_bound_local_ball,     &tl_bound_lofast,
+    &tl_bound_lofast_fine,    &tl_bound_lofast_coarse,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };
