@@ -29,6 +29,9 @@ void tl_jacobian_free(tl_jacobian *J);
  * Cost: O(H m^2 (k + v)). */
 TL_MUST_USE tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu);
 
+/* The layer of the last set. */
+const tl_layer *tl_jacobian_layer(const tl_jacobian *J);
+
 /* log_scale: the true operator is exp(log_scale) times what apply, dense and split return. */
 double tl_jacobian_log_scale(const tl_jacobian *J);
 

@@ -35,17 +35,35 @@ typedef struct {
     bool dense; /* by full SVD, to rounding; otherwise by Lanczos, a lower bound with that residual
                  */
     bool converged;
+    bool lower; /* attained, but perhaps not the largest: norm inf2 */
 } tl_norm_result;
 
 /* Local norm of layer at mu: dense SVD where the joint block has at most 512 rows and columns,
  * Golub-Kahan-Lanczos to a relative residual of 1e-11 above. direction (NULL or (m d)): unit right
  * singular vector of the joint block, or, when split, the direction of the splitting atom in its
  * rows and zero elsewhere (copies move along +w and -w).
- * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (norms other than 2 and fro; fro in
- * mean field; kind or mask), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC (logits overflow),
- * TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2 (k + v)) above. Source: src/bounds/README.md
- * section 2. */
+ * Norms inf, 1 and fro: exact to rounding, counting every copy; inf2: a value attained by ascent
+ * from several starts (`lower`). direction is for the spectral norm and left alone otherwise. In
+ * mean field inf and inf2 act on bounded functions, 1 on measures; fro is infinite.
+ * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (fro in mean field; kind or mask),
+ * TL_ERR_LIMIT (inf, 1, inf2: more than 2^27 entries), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC
+ * (logits overflow), TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2 (k + v)) above, O(m^2 d
+ * out) for inf and 1, times steps for inf2. Source: src/bounds/README.md section 2. */
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
+
+/* The bilinear form that attains a norm at its own point: norm = psi'(joint block)phi + omega'S_a
+ * w, both blocks in the coordinates of tl_jacobian. Its derivative at fixed psi, phi, omega, w is
+ * that of the norm. Arrays owned by the caller: psi m out, phi m d, omega out, w d. */
+typedef struct {
+    double *psi, *phi, *omega, *w;
+    size_t atom;
+} tl_norm_form;
+
+/* Norms inf, 1 and inf2 at the measure J was set to (counts, log-masses with n, or mean field);
+ * with n and no counts, copies may be any number >= 1. form NULL: not wanted. Errors and cost: as
+ * tl_norm_compute. */
+TL_MUST_USE tl_status tl_norm_attain(tl_jacobian *J, const tl_measure *mu, tl_norm norm,
+                                     tl_norm_form *form, double *log_value, tl_error *err);
 
 #endif

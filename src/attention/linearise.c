@@ -96,6 +96,11 @@ tl_status tl_jacobian_alloc(tl_jacobian **out, const tl_layer *layer, size_t m_m
     return TL_OK;
 }
 
+const tl_layer *tl_jacobian_layer(const tl_jacobian *J)
+{
+    return J->layer;
+}
+
 double tl_jacobian_log_scale(const tl_jacobian *J)
 {
     return J->log_scale;

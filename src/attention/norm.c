@@ -161,6 +161,14 @@ static tl_status norm_frobenius(tl_norm_work *w, const tl_measure *mu, tl_norm_r
     return TL_OK;
 }
 
+static tl_status norm_sums(tl_norm_work *w, const tl_measure *mu, tl_norm norm,
+                           tl_norm_result *result, tl_error *err)
+{
+    result->dense = result->converged = true;
+    result->lower = norm == TL_NORM_INF2;
+    return tl_norm_attain(w->J, mu, norm, NULL, &result->log_value, err);
+}
+
 static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu,
                            tl_error *err)
 {
@@ -187,17 +195,14 @@ static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_meas
 tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                           double *direction, tl_norm_result *result, tl_error *err)
 {
-    if (norm != TL_NORM_2 && norm != TL_NORM_FRO)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "norm \"%s\": expected \"2\" or \"fro\" for local norms",
-                       tl_norm_name(norm));
     *result =
         (tl_norm_result){.log_joint = -INFINITY, .log_split = -INFINITY, .log_second = -INFINITY};
     tl_norm_work w;
     tl_status status = work_init(&w, layer, mu, err);
     if (!status)
-        status = norm == TL_NORM_FRO ? norm_frobenius(&w, mu, result, err)
-                                     : norm_spectral(&w, mu, direction, result);
+        status = norm == TL_NORM_2     ? norm_spectral(&w, mu, direction, result)
+                 : norm == TL_NORM_FRO ? norm_frobenius(&w, mu, result, err)
+                                       : norm_sums(&w, mu, norm, result, err);
     work_clear(&w);
     if (status && err && err->status != status)
         return tl_fail(err, status, "local norm: %s", tl_status_text(status));

@@ -117,6 +117,14 @@ typedef struct {
     tl_cli_found found;
 } norm_report;
 
+/* How far the value can be trusted. */
+static const char *method(const norm_report *report)
+{
+    if (report->result.lower) return "attained by ascent, from below";
+    if (!report->result.dense) return "by Lanczos, from below";
+    return report->norm == TL_NORM_2 ? "by full SVD" : "over every entry";
+}
+
 static void print_report(const norm_report *report)
 {
     const tl_norm_result *result = &report->result;
@@ -125,7 +133,7 @@ static void print_report(const norm_report *report)
     tl_cli_print_setting(stdout, report->problem.layer, report->problem.measure,
                          report->problem.domain, report->from);
     printf("norm       %s: %.17g (log10 %.12g), %s", tl_norm_name(report->norm), result->value,
-           result->log_value / M_LN10, result->dense ? "by full SVD" : "by Lanczos, from below");
+           result->log_value / M_LN10, method(report));
     if (!result->dense) printf(", relative residual %.2g", result->residual);
     printf("%s\n", result->converged ? "" : ", NOT CONVERGED");
     if (report->norm == TL_NORM_2) {
@@ -171,12 +179,13 @@ static json_t *report_json(const norm_report *report)
     const tl_measure *measure = report->problem.measure;
     json_t *blocks = blocks_json(report);
     json_t *document = json_pack(
-        "{s:s,s:o,s:o,s:o,s:I,s:b,s:b,s:b,s:o,s:o,s:o,s:o}", "norm", tl_norm_name(report->norm),
+        "{s:s,s:o,s:o,s:o,s:I,s:b,s:b,s:b,s:b,s:o,s:o,s:o,s:o}", "norm", tl_norm_name(report->norm),
         "value", tl_cli_json_real(result->value), "log10", tl_cli_json_log10(result->log_value),
         "n", tl_cli_json_tokens(measure->n), "atoms", (json_int_t)measure->m, "split",
         (int)result->split, "dense", (int)result->dense, "converged", (int)result->converged,
-        "residual", tl_cli_json_real(result->residual), "claimed", claim_json(&report->problem),
-        "domain", tl_cli_json_domain(report->problem.domain, report->from), "bounds",
+        "lower", (int)result->lower, "residual", tl_cli_json_real(result->residual), "claimed",
+        claim_json(&report->problem), "domain",
+        tl_cli_json_domain(report->problem.domain, report->from), "bounds",
         tl_cli_bounds_json(report->rows, &report->found));
 
     if (document != NULL && (blocks == NULL || json_object_update(document, blocks) != 0)) {
@@ -219,7 +228,7 @@ const tl_cli_verb tl_cli_verb_norm = {
     .operands = "FILE | --weights FILE --module PREFIX --heads H --tokens FILE --tensor NAME",
     .summary = "the local norm at the tokens of a file, with every bound beside it",
     .details =
-        "Computes the norm of the Jacobian of a layer at given tokens, for norms 2 and fro, and "
+        "Computes the norm of the Jacobian of a layer at given tokens, for any of the norms, and "
         "every bound on the domain of the tokens: the one the file names, or else a small ball "
         "that holds the tokens. FILE is a problem or witness file (JSON); trained weights and "
         "tokens are read from safetensors files.",

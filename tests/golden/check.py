@@ -4,7 +4,7 @@
 usage: check.py PROGRAM [GOLDEN_DIRECTORY [SVTR_DIRECTORY]]
 
 Covers every *.json of kind dot without a mask in GOLDEN_DIRECTORY (spectral norm, second singular
-value, Frobenius norm), and every case of SVTR_DIRECTORY/expected.json. Other kinds and masks must
+value, norms inf, 1 and fro), and every case of SVTR_DIRECTORY/expected.json. Other kinds and masks must
 be refused with exit code 2. Prints what disagrees and a last line `N passed, N failed`.
 """
 import json
@@ -58,10 +58,11 @@ def check_golden(program, directory, tally):
             tally.close(f"{path.name}: norm 2", result["value"], expect["norm_2"], expect["rtol"])
             tally.close(f"{path.name}: second singular value", result["second"],
                         expect["norm_2_second"], expect["rtol"])
-        result = norm(program, [str(path), "--norm", "fro"], tally, path.name)
-        if result:
-            tally.close(f"{path.name}: norm fro", result["value"], expect["norm_fro"],
-                        expect["rtol"])
+        for name in ("inf", "1", "fro"):
+            result = norm(program, [str(path), "--norm", name], tally, path.name)
+            if result:
+                tally.close(f"{path.name}: norm {name}", result["value"],
+                            expect[f"norm_{name}"], expect["rtol"])
 
 
 def check_svtr(program, directory, tally):
