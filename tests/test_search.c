@@ -243,9 +243,6 @@ Test(search, refuses_what_it_cannot_do)
     f.settings.starts = 1u << TL_START_GIVEN;
     cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_ARGUMENT);
     f.settings.starts = 1u << TL_START_RANDOM;
-    f.problem.norm = TL_NORM_INF;
-    cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_UNSUPPORTED);
-    f.problem.norm = TL_NORM_2;
     f.layer->mask = TL_MASK_CAUSAL;
     cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_UNSUPPORTED);
     cr_expect(strstr(err.text, "causal") != NULL, "%s", err.text);

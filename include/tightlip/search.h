@@ -59,7 +59,7 @@ typedef struct {
     double log_mass_ratio;   /* NAN: masses free; otherwise log of (mass of atom 1 / mass of all
                                 others), held fixed   (mean field only) */
     const tl_measure *given; /* for start "given", or NULL; borrowed */
-    tl_norm norm;            /* TL_NORM_2 */
+    tl_norm norm;            /* any; fro with a finite n */
     tl_objective objective;
 } tl_search_problem;
 
@@ -89,7 +89,8 @@ const char *tl_stop_name(tl_stop stop);
 typedef struct {
     tl_layer *layer;      /* owned: the layer with the A that was found */
     tl_measure *measure;  /* owned: feasible exactly */
-    double *direction;    /* m x d, owned: right singular vector as tl_norm_compute gives it */
+    double *direction;    /* m x d, owned: right singular vector as tl_norm_compute gives it; NULL
+                             for other norms than the spectral one */
     tl_norm_result norm;  /* recomputed at the returned point: this is the found value */
     double log_objective; /* log of what was maximised, recomputed */
     tl_start start;       /* where the best restart began */

@@ -34,6 +34,16 @@ static void print_matrix(FILE *out, const char *name, const double *a, size_t ro
     }
 }
 
+static const char *where_attained(tl_norm norm, bool split)
+{
+    if (norm == TL_NORM_INF2) return "norm inf2, attained by ascent, from below";
+    if (norm == TL_NORM_INF) return "norm inf, over every entry";
+    if (norm == TL_NORM_1) return "norm 1, over every entry";
+    if (norm == TL_NORM_FRO) return "norm fro, over every entry";
+    return split ? "where copies of one token move apart (split)"
+                 : "where copies move together (joint)";
+}
+
 void tl_cli_search_print(FILE *out, const tl_cli_search_report *report)
 {
     const tl_search_problem *problem = report->problem;
@@ -44,8 +54,7 @@ void tl_cli_search_print(FILE *out, const tl_cli_search_report *report)
     tl_cli_print_setting(out, result->layer, result->measure, problem->domain, report->from);
     fprintf(out, "found      %s (log10 %.12g), %s\n",
             tl_cli_format_log(text, result->norm.log_value), result->norm.log_value / M_LN10,
-            result->norm.split ? "where copies of one token move apart (split)"
-                               : "where copies move together (joint)");
+            where_attained(problem->norm, result->norm.split));
     if (problem->objective != TL_OBJECTIVE_NORM)
         fprintf(out, "objective  %s: %s\n", tl_objective_name(problem->objective),
                 tl_cli_format_log(text, result->log_objective));

@@ -29,6 +29,8 @@ enum { PRESET_WORST, PRESET_IDENTITY, PRESET_MINUS_IDENTITY };
     X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "seed of the random streams")    \
     X(STARTS, "starts", 0, SET, "A,B,..", "all", 0, 0, tl_cli_start_words,                      \
       "where restarts begin; see tightlip list starts; all: those that apply")                  \
+    X(NORM, "norm", 0, CHOICE, "NORM", "2", 0, 0, tl_cli_norm_words,                            \
+      "norm of the Jacobian that is maximised; see tightlip list norms")                        \
     X(OBJECTIVE, "objective", 0, CHOICE, "WHAT", "norm", 0, 0, tl_cli_objective_words,          \
       "what is maximised")                                                                      \
     X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                 \
@@ -136,7 +138,7 @@ static tl_search_problem make_problem(const tl_cli_call *call, const tl_problem 
         .atoms = (size_t)value[SEARCH_ATOMS].count,
         .log_mass_ratio = (double)NAN,
         .given = given->measure,
-        .norm = TL_NORM_2,
+        .norm = (tl_norm)value[SEARCH_NORM].count,
         .objective = (tl_objective)value[SEARCH_OBJECTIVE].count,
     };
 }

@@ -50,18 +50,18 @@ static tl_status read_name(tl_experiment *ex, const config_setting_t *root, tl_e
 
 static tl_status read_norm(tl_experiment *ex, const config_setting_t *root, tl_error *err)
 {
-    static const char *const names[] = {"2", "fro"};
+#define X(id, word, text) word,
+    static const char *const names[] = {TL_NORM_LIST(X)};
+#undef X
     const config_setting_t *at = config_setting_get_member(root, "norm");
     const char *word = "2";
     tl_status s = at ? tl_config_text(ex, at, &word, err) : TL_OK;
 
     ex->norm = TL_NORM_2;
     if (s || !at) return s;
-    if (tl_norm_from_name(word, &ex->norm) || (ex->norm != TL_NORM_2 && ex->norm != TL_NORM_FRO))
-        return tl_config_unknown(ex, at, err, "norm of an experiment", word, names, 2);
-    if (ex->norm == TL_NORM_FRO && ex->search)
-        return tl_config_fail(ex, at, err, TL_ERR_UNSUPPORTED,
-                              "expected \"2\" beside search, found \"fro\"");
+    if (tl_norm_from_name(word, &ex->norm))
+        return tl_config_unknown(ex, at, err, "norm of an experiment", word, names,
+                                 sizeof names / sizeof names[0]);
     return TL_OK;
 }
 

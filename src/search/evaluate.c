@@ -23,6 +23,7 @@ void tl_evaluator_clear(tl_evaluator *ev)
     free(ev->gx);
     free(ev->ga);
     free(ev->gA);
+    free(ev->sums.buffer);
     *ev = (tl_evaluator){0};
 }
 
@@ -46,7 +47,7 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
         ev->ga = malloc(capacity * sizeof(double));
         ev->gA = malloc(d * d * sizeof(double));
         if (!ev->M || !ev->u || !ev->v || !ev->S || !ev->su || !ev->sv || !ev->gx || !ev->ga ||
-            !ev->gA)
+            !ev->gA || (problem->norm != TL_NORM_2 && !tl_sums_init(&ev->sums, capacity, out, d)))
             status = TL_ERR_MEMORY;
     }
     if (status == TL_ERR_MEMORY)
@@ -174,6 +175,8 @@ tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, doub
     if (p->A) memcpy(ev->layer->head[0].Q, p->A, p->d * p->d * sizeof(double));
     tl_status status = tl_jacobian_set(ev->J, ev->layer, &mu);
     if (status) return status;
+    if (ev->problem->norm != TL_NORM_2)
+        return tl_evaluate_sums(ev, p, &mu, &value->log_value, gx, ga, gA);
     if (objective != TL_OBJECTIVE_SPLIT) value->log_joint = joint_value(ev, p->m);
     if (isnan(value->log_joint)) return TL_ERR_NUMERIC;
     size_t atom = p->m;

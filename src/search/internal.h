@@ -31,6 +31,16 @@ typedef struct {
     double log_value, log_joint, log_split;
 } tl_value;
 
+/* Scratch of the norms that are sums of entries. */
+typedef struct {
+    tl_norm_form form;
+    double *psi, *phi, *omega;
+    double *gx, *ga, *gA; /* of one term */
+    double *buffer;       /* owns all of them */
+} tl_sums;
+
+TL_MUST_USE bool tl_sums_init(tl_sums *s, size_t capacity, size_t out, size_t d);
+
 typedef struct {
     const tl_search_problem *problem;
     tl_layer *layer; /* own copy: A of the point is written into it */
@@ -41,6 +51,7 @@ typedef struct {
     size_t warm_m; /* atoms it belongs to; 0: none */
     double *S, *su, *sv;
     double *gx, *ga, *gA; /* second gradient, for ratios of blocks */
+    tl_sums sums;         /* norms other than the spectral one */
     size_t rows, cols;
     uint64_t used, budget;
 } tl_evaluator;
@@ -53,6 +64,11 @@ void tl_evaluator_clear(tl_evaluator *ev);
  * evaluation. */
 TL_MUST_USE tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, double *gx,
                                   double *ga, double *gA);
+
+/* The part of tl_evaluate that is for norms other than the spectral one, J set: log of the norm
+ * and, where gx is not NULL, its gradient. */
+TL_MUST_USE tl_status tl_evaluate_sums(tl_evaluator *ev, const tl_point *p, const tl_measure *mu,
+                                       double *log_value, double *gx, double *ga, double *gA);
 
 /* Nearest feasible point: tokens, relaxed masses, A. */
 TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p);

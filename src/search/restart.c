@@ -208,7 +208,8 @@ static tl_status finish(restart_state *s, tl_start start, uint64_t r, tl_search_
         status =
             tl_measure_alloc(&result->measure, p->m, p->d, p->x, s->problem->n ? p->count : NULL,
                              s->problem->n ? NULL : p->log_mass, err);
-    if (!status && !(result->direction = malloc(p->m * p->d * sizeof(double))))
+    if (!status && s->problem->norm == TL_NORM_2 &&
+        !(result->direction = malloc(p->m * p->d * sizeof(double))))
         status = TL_ERR_MEMORY;
     if (!status)
         status = tl_norm_compute(result->layer, result->measure, s->problem->norm,

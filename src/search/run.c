@@ -27,9 +27,13 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
 tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *settings,
                           tl_error *err)
 {
-    if (p->norm != TL_NORM_2)
-        return tl_fail(err, TL_ERR_UNSUPPORTED, "search: expected norm \"2\", found \"%s\"",
-                       tl_norm_name(p->norm));
+    if (p->norm == TL_NORM_FRO && p->n == 0)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "search: norm \"fro\" is infinite in mean field: expected a finite n");
+    if (p->norm != TL_NORM_2 && p->objective != TL_OBJECTIVE_NORM)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "objective \"%s\": expected norm \"2\", found \"%s\"",
+                       tl_objective_name(p->objective), tl_norm_name(p->norm));
     if (p->layer->kind != TL_KIND_DOT || p->layer->mask != TL_MASK_NONE)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "search: expected kind \"dot\" without mask, found \"%s\" with mask \"%s\"",
