@@ -10,7 +10,10 @@
     X(TL_NORM_INF, "inf", "largest absolute row sum")                                         \
     X(TL_NORM_1, "1", "largest absolute column sum")                                          \
     X(TL_NORM_INF2, "inf2", "(inf,2): largest token movement to largest token movement")      \
-    X(TL_NORM_FRO, "fro", "Frobenius norm, an upper bound of the spectral norm")
+    X(TL_NORM_FRO, "fro", "Frobenius norm, an upper bound of the spectral norm")              \
+    X(TL_NORM_JT_F, "jt-f",                                                                   \
+      "sqrt |J'f|, where a power iteration on the output f instead of the "                   \
+      "derivative ends: no norm, for comparison only")
 
 typedef enum {
 #define X(id, name, text) id,
@@ -44,7 +47,9 @@ typedef struct {
  * rows and zero elsewhere (copies move along +w and -w).
  * Norms inf, 1 and fro: exact to rounding, counting every copy; inf2: a value attained by ascent
  * from several starts (`lower`). direction is for the spectral norm and left alone otherwise. In
- * mean field inf and inf2 act on bounded functions, 1 on measures; fro is infinite.
+ * mean field inf and inf2 act on bounded functions, 1 on measures; fro is infinite. jt-f is
+ * sqrt |J'f(X)|_2 over all tokens: it grows with the length of f, is no norm and bounds nothing;
+ * finite n only (README section 2.3 of src/bounds).
  * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (fro in mean field; kind or mask),
  * TL_ERR_LIMIT (inf, 1, inf2: more than 2^27 entries), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC
  * (logits overflow), TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2 (k + v)) above, O(m^2 d

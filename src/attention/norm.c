@@ -169,6 +169,24 @@ static tl_status norm_sums(tl_norm_work *w, const tl_measure *mu, tl_norm norm,
     return tl_norm_attain(w->J, mu, norm, NULL, &result->log_value, err);
 }
 
+/* sqrt |J'f|: f is the same on every copy, so only the joint block meets it. */
+static tl_status norm_jt_f(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu,
+                           tl_norm_result *result, tl_error *err)
+{
+    if (!mu->count)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "norm \"jt-f\": grows without end with n: expected "
+                       "a finite number of tokens");
+    tl_status status = tl_forward(layer, mu, w->u, err);
+    if (status) return status;
+    for (size_t k = 0; k < w->m; k++)
+        for (size_t r = 0; r < w->out; r++) w->u[k * w->out + r] *= sqrt((double)mu->count[k]);
+    tl_jacobian_apply_t(w->J, w->u, w->v);
+    result->log_value = 0.5 * (log(tl_nrm2(w->cols, w->v)) + tl_jacobian_log_scale(w->J));
+    result->dense = result->converged = true;
+    return TL_OK;
+}
+
 static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu,
                            tl_error *err)
 {
@@ -192,6 +210,21 @@ static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_meas
     return TL_OK;
 }
 
+static tl_status compute(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu, tl_norm norm,
+                         double *direction, tl_norm_result *result, tl_error *err)
+{
+    switch (norm) {
+    case TL_NORM_2:
+        return norm_spectral(w, mu, direction, result);
+    case TL_NORM_FRO:
+        return norm_frobenius(w, mu, result, err);
+    case TL_NORM_JT_F:
+        return norm_jt_f(w, layer, mu, result, err);
+    default:
+        return norm_sums(w, mu, norm, result, err);
+    }
+}
+
 tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                           double *direction, tl_norm_result *result, tl_error *err)
 {
@@ -199,10 +232,7 @@ tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm n
         (tl_norm_result){.log_joint = -INFINITY, .log_split = -INFINITY, .log_second = -INFINITY};
     tl_norm_work w;
     tl_status status = work_init(&w, layer, mu, err);
-    if (!status)
-        status = norm == TL_NORM_2     ? norm_spectral(&w, mu, direction, result)
-                 : norm == TL_NORM_FRO ? norm_frobenius(&w, mu, result, err)
-                                       : norm_sums(&w, mu, norm, result, err);
+    if (!status) status = compute(&w, layer, mu, norm, direction, result, err);
     work_clear(&w);
     if (status && err && err->status != status)
         return tl_fail(err, status, "local norm: %s", tl_status_text(status));

@@ -120,6 +120,7 @@ typedef struct {
 /* How far the value can be trusted. */
 static const char *method(const norm_report *report)
 {
+    if (report->norm == TL_NORM_JT_F) return "no norm of the Jacobian, for comparison only";
     if (report->result.lower) return "attained by ascent, from below";
     if (!report->result.dense) return "by Lanczos, from below";
     return report->norm == TL_NORM_2 ? "by full SVD" : "over every entry";

@@ -161,6 +161,23 @@ static tl_status read_bounds(const tl_experiment *ex, json_t *out, const config_
     return TL_OK;
 }
 
+/* Of the values, in a norm other than the spectral one. */
+static const char *norm_label(tl_norm norm)
+{
+    switch (norm) {
+    case TL_NORM_INF:
+        return "largest row sum of the Jacobian  ‖J‖_∞";
+    case TL_NORM_1:
+        return "largest column sum of the Jacobian  ‖J‖_1";
+    case TL_NORM_INF2:
+        return "largest token movement  ‖J‖_{∞,2}";
+    case TL_NORM_JT_F:
+        return "√|J′f|  (no norm)";
+    default:
+        return "Frobenius norm of the Jacobian  ‖J‖";
+    }
+}
+
 static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                         tl_error *err)
 {
@@ -185,9 +202,7 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
                                   "\"given\" needs both search and tokens");
     first = json_string_value(json_array_get(list, 0));
     return text_key(ex, out, group, "ylabel",
-                    ex->norm == TL_NORM_FRO ? "Frobenius norm of the Jacobian  ‖J‖"
-                                            : tl_plot_ylabel(first),
-                    err);
+                    ex->norm == TL_NORM_2 ? tl_plot_ylabel(first) : norm_label(ex->norm), err);
 }
 
 static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config_setting_t *group,

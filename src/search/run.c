@@ -27,6 +27,9 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
 tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *settings,
                           tl_error *err)
 {
+    if (p->norm == TL_NORM_JT_F)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "search: \"jt-f\" is no norm: expected one of the others");
     if (p->norm == TL_NORM_FRO && p->n == 0)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "search: norm \"fro\" is infinite in mean field: expected a finite n");
