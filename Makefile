@@ -72,13 +72,16 @@ BLAS_LIBS_openblas := -llapacke -lopenblas
 BLAS_LIBS_blis := -llapacke -llapack -lblis
 BLAS_LIBS_generic := -llapacke -llapack -lblas
 BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
-LIBS := $(BLAS_LIBS) $(PKG_LIBS) -lm
+# Ball arithmetic; Debian ships no pkg-config file for either.
+ARB_LIBS ?= -lflint-arb -lflint -lgmp
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) -lm
 
 BLAS_PACKAGES_openblas := libopenblas-dev
 BLAS_PACKAGES_blis := libblis-dev liblapack-dev
 BLAS_PACKAGES_generic := libblas-dev liblapack-dev
 PACKAGES := build-essential g++ pkg-config git \
     libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
+    libflint-arb-dev libflint-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
     clang clang-format cppcheck libomp-dev libclang-rt-dev python3
 
@@ -89,7 +92,7 @@ all: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) $(STATIC) $(SHARED) ## p
 .PHONY: help
 help: ## this list
 	@echo 'tightlip $(VERSION): make TARGET [V=1] [BUILD=dir] [BLAS=openblas|blis|generic]'
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: deps
 deps: ## install the Debian packages that are missing (asks sudo when not root)
@@ -139,7 +142,7 @@ $(STAMP): FORCE
 # One clear message instead of a page of compiler errors.
 $(BUILD)/probed: Makefile
 	@mkdir -p $(BUILD); missing=; \
-	for h in gsl/gsl_rng.h jansson.h libconfig.h cblas.h lapacke.h; do \
+	for h in gsl/gsl_rng.h jansson.h libconfig.h cblas.h lapacke.h arb_mat.h; do \
 	    printf '#include <%s>\n' $$h | $(CC) $(PKG_CFLAGS) -x c -fsyntax-only - 2>/dev/null || \
 	        missing="$$missing $$h"; \
 	done; \
@@ -224,6 +227,11 @@ test: $(TESTS) $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## build and r
 cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as a table of calls
 	@if [ -x tests/cli/run.sh ]; then tests/cli/run.sh $(PROGRAM); \
 	 else echo 'no tests/cli/run.sh'; fi
+
+.PHONY: verify-results
+verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
+	@$(PROGRAM) verify results/*/ experiments/refuted > $(BUILD)/verified.txt || \
+	    { grep -v ': confirmed: ' $(BUILD)/verified.txt; exit 1; }
 
 .PHONY: check
 check: ## lint, command line and unit tests; goes on after a failure and counts them

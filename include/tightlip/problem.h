@@ -15,6 +15,8 @@ typedef struct {
     bool has_norm;       /* the file names a norm: a witness has these too */
     tl_norm norm;
     double *direction; /* m x d, owned, or NULL */
+    double *log_mass;  /* m, owned: log masses as the file gives them, before the measure normalises
+                          them in double precision; NULL: the measure's */
     bool has_value;    /* claimed value; log10 may stand in its place past the double range */
     double value;
     double log10_value;
@@ -32,6 +34,12 @@ TL_MUST_USE tl_status tl_problem_read(const char *path, tl_problem *out, tl_erro
 /* The same from a parsed document; `where` names it in messages. */
 TL_MUST_USE tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem *out,
                                            tl_error *err);
+/* The same, but tokens may lie outside the domain: for those who check that themselves. */
+TL_MUST_USE tl_status tl_problem_from_json_anywhere(const json_t *root, const char *where,
+                                                    tl_problem *out, tl_error *err);
+/* The document in a file, whatever it describes; *root is owned by the caller (json_decref).
+ * Refused as by tl_problem_read: malformed JSON, duplicate keys, more than 2^31 bytes. */
+TL_MUST_USE tl_status tl_problem_load_json(const char *path, json_t **root, tl_error *err);
 /* A new document; reading it back gives every bit of the problem when numbers are dumped to 17
  * digits. Multiplicities that are all 1 are left out; a value past the double range is given by
  * log10 alone. NULL when out of memory, or when the problem holds what JSON cannot: a number that

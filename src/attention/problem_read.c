@@ -77,7 +77,8 @@ static tl_status read_counts(const tl_parse *p, const json_t *value, size_t m, u
     return TL_OK;
 }
 
-static tl_status read_measure(const tl_parse *p, const json_t *root, tl_measure **out)
+static tl_status read_measure(const tl_parse *p, const json_t *root, tl_measure **out,
+                              double **log_mass_out)
 {
     const json_t *counts = json_object_get(root, "multiplicity");
     const json_t *masses = json_object_get(root, "log_mass");
@@ -102,7 +103,7 @@ static tl_status read_measure(const tl_parse *p, const json_t *root, tl_measure 
     }
     free(x);
     free(count);
-    free(log_mass);
+    *log_mass_out = log_mass;
     return s;
 }
 
@@ -172,8 +173,8 @@ static tl_status read_texts(const tl_parse *p, const json_t *root, tl_problem *o
     return out->name ? TL_OK : tl_fail(p->err, TL_ERR_MEMORY, "%s: out of memory", p->document);
 }
 
-tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem *out,
-                               tl_error *err)
+static tl_status from_json(const json_t *root, const char *where, bool anywhere, tl_problem *out,
+                           tl_error *err)
 {
     static const char *const names[] = {
         "schema", "name", "why",       "attention", "tokens", "multiplicity", "log_mass",
@@ -184,19 +185,31 @@ tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem
     tl_status s = tl_parse_object(&p, root, "document", names, COUNT(names));
 
     if (!s) s = read_texts(&p, root, &problem);
-    if (!s) s = read_measure(&p, root, &problem.measure);
+    if (!s) s = read_measure(&p, root, &problem.measure, &problem.log_mass);
     if (!s)
         s = tl_parse_layer(&p, json_object_get(root, "attention"), problem.measure->d,
                            &problem.layer);
     domain = json_object_get(root, "domain");
     if (!s && domain) s = read_domain(&p, domain, problem.measure->d, &problem.domain);
-    if (!s && domain) s = check_inside(&p, problem.domain, problem.measure);
+    if (!s && domain && !anywhere) s = check_inside(&p, problem.domain, problem.measure);
     if (!s) s = read_witness(&p, root, &problem);
     if (s)
         tl_problem_clear(&problem);
     else
         *out = problem;
     return s;
+}
+
+tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem *out,
+                               tl_error *err)
+{
+    return from_json(root, where, false, out, err);
+}
+
+tl_status tl_problem_from_json_anywhere(const json_t *root, const char *where, tl_problem *out,
+                                        tl_error *err)
+{
+    return from_json(root, where, true, out, err);
 }
 
 /* A stream with a limit on its length, as Jansson reads it. */
@@ -219,25 +232,32 @@ static size_t read_some(void *buffer, size_t size, void *data)
     return found;
 }
 
-tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err)
+tl_status tl_problem_load_json(const char *path, json_t **root, tl_error *err)
 {
     source in = {.file = fopen(path, "rb"), .left = UINT64_C(1) << 31};
     json_error_t error;
-    json_t *root;
-    tl_status s;
 
     if (!in.file) return tl_fail(err, TL_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    root = json_load_callback(read_some, &in, JSON_REJECT_DUPLICATES, &error);
+    *root = json_load_callback(read_some, &in, JSON_REJECT_DUPLICATES, &error);
     (void)fclose(in.file);
     if (in.reason || in.too_long) {
-        json_decref(root);
+        json_decref(*root);
         return in.reason
                    ? tl_fail(err, TL_ERR_IO, "%s: reading failed: %s", path, strerror(in.reason))
                    : tl_fail(err, TL_ERR_LIMIT, "%s: expected at most 2^31 bytes", path);
     }
-    if (!root)
+    if (!*root)
         return tl_fail(err, TL_ERR_PARSE, "%s: line %d, column %d: %s", path, error.line,
                        error.column, error.text);
+    return TL_OK;
+}
+
+tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err)
+{
+    json_t *root;
+    tl_status s = tl_problem_load_json(path, &root, err);
+
+    if (s) return s;
     s = tl_problem_from_json(root, path, out, err);
     json_decref(root);
     return s;
@@ -250,5 +270,6 @@ void tl_problem_clear(tl_problem *problem)
     tl_measure_free(problem->measure);
     tl_domain_free(problem->domain);
     free(problem->direction);
+    free(problem->log_mass);
     *problem = (tl_problem){0};
 }

@@ -51,7 +51,31 @@ def make_files(tmp):
     }
     for name, content in files.items():
         (tmp / f"{name}.safetensors").write_bytes(content)
+    make_witnesses(tmp)
     (tmp / "in-the-way").write_text("a file where a directory is wanted\n")
+
+
+def make_witnesses(tmp):
+    """Copies of the refuted formulas' witnesses (certificates are written beside them), and edits
+    of one of them."""
+    refuted = pathlib.Path(__file__).resolve().parent.parent.parent / "experiments/refuted"
+    for path in sorted(refuted.glob("*.json")):
+        (tmp / path.name).write_text(path.read_text())
+    witness = json.loads((refuted / "lipschitznorm.json").read_text())
+    edits = {
+        "raised": {"value": witness["value"] * (1 + 1e-9)},
+        "moved-out": {"tokens": [[1.000000000000001, 0.0], [-1.0, 0.0]]},
+        "noise": {"direction": [[0.3, 0.1], [-0.2, 0.9]]},
+        "zero-direction": {"direction": [[0.0, 0.0], [0.0, 0.0]]},
+        "inf2": {"norm": "inf2"},
+        "without": {"direction": None, "value": None},
+    }
+    (tmp / "edited").mkdir()
+    for name, edit in edits.items():
+        document = {k: v for k, v in {**witness, **edit}.items() if v is not None}
+        (tmp / "edited" / f"{name}.json").write_text(json.dumps(document))
+    (tmp / "bare").mkdir()
+    (tmp / "bare/manifest.json").write_text('{"schema": "tightlip/manifest/1"}')
 
 
 def strict_json(text):

@@ -1,0 +1,137 @@
+/* Proof in ball arithmetic (Arb): what a witness file says, recomputed with error bounds.
+ *
+ * The numbers of a problem are exact: the double nearest to each decimal of the file (seventeen
+ * digits name a double uniquely), multiplicities as integers, log masses as doubles whose
+ * exponentials are normalised inside the enclosure. Every result is an enclosure of what follows
+ * from those numbers; precision is raised from 128 bits until the question is decided.
+ *
+ * Shared with the double-precision path: the file reader and, for bounds without a formula here,
+ * the values of tightlip/bounds.h, which are rounded up there by a proven margin. In ball
+ * arithmetic: castin-general, castin-mean-field, half-softmax, schur, newhouse-inf2, sharp-inf2,
+ * w-infinity, causal-closed, sigmoid, yudin-local, lipschitznorm, released-helper. From
+ * tightlip/bounds.h: every other. Whether the hypotheses of a bound hold is asked there for all.
+ *
+ * Kinds: dot, l2, sigmoid, several heads, biases, output matrix; causal mask with all tokens
+ * written out. Norms: 2, inf, 1, fro. FLINT, on which Arb stands, aborts when memory runs out, and
+ * keeps caches per thread: a thread that has used this module calls tl_certify_cleanup() before it
+ * ends. */
+#ifndef TIGHTLIP_CERTIFY_H
+#define TIGHTLIP_CERTIFY_H
+
+#include "tightlip/bounds.h"
+#include "tightlip/problem.h"
+
+enum { TL_CERTIFIED_SIZE = 64, TL_CERTIFY_FIRST_BITS = 128, TL_CERTIFY_MOST_BITS = 4096 };
+
+/* Frees the caches of the calling thread. */
+void tl_certify_cleanup(void);
+
+/* A number >= 0 rounded in one direction, in three forms. */
+typedef struct {
+    char text[TL_CERTIFIED_SIZE]; /* decimal, 20 digits: "5.1925824035672504", "1.5e+400", "inf" */
+    double value;                 /* DBL_MAX (down) or infinity (up) past the double range */
+    double log10;                 /* -infinity for zero */
+} tl_certified;
+
+typedef struct {
+    tl_certified low, high; /* rounded down, rounded up */
+} tl_enclosure;
+
+typedef struct {
+    tl_certified lower; /* rounded down */
+    bool split;         /* copies of `atom` moving apart attain it */
+    size_t atom;
+    long bits; /* precision at which it was decided */
+} tl_certified_lower;
+
+/* Lower bound of the norm of problem (2 where it names none) at its tokens: norm 2: ||J v||/||v||
+ * at the stored direction v, read as a movement of the joint block (coordinates sqrt(a_k) y_k) and,
+ * for every atom that has copies, as their movement apart; the larger. Norms inf, 1, fro: the norm
+ * itself, no direction needed. Errors: TL_ERR_ARGUMENT (norm 2 without a direction, or a zero one),
+ * TL_ERR_UNSUPPORTED (kind cosine; norm inf2; a mask with copies; mean field with sigmoid or fro),
+ * TL_ERR_LIMIT (nothing above zero at 4096 bits), TL_ERR_MEMORY. Cost: O(H m^2 (k + v)) operations
+ * on balls, O(H m^2 d out) for inf, 1, fro: 0.1 to 1 ms for m <= 6, d <= 4. Source: src/bounds/
+ * README.md sections 1 and 2. */
+TL_MUST_USE tl_status tl_certify_lower(const tl_problem *problem, tl_certified_lower *out,
+                                       tl_error *err);
+
+#define TL_VERDICT_LIST(X)                                                                    \
+    X(TL_VERDICT_CONFIRMED, "confirmed", "the claimed value is reached")                      \
+    X(TL_VERDICT_NO_CLAIM, "no claim", "a lower bound; the file claims no value")             \
+    X(TL_VERDICT_BELOW, "below claim", "the value at the direction is below the claimed one") \
+    X(TL_VERDICT_REFUTES, "refutes", "the lower bound lies above an upper bound")             \
+    X(TL_VERDICT_OUTSIDE, "outside", "a token lies outside the domain")                       \
+    X(TL_VERDICT_UNDECIDED, "undecided", "not decided at the largest precision")
+
+typedef enum {
+#define X(id, name, text) id,
+    TL_VERDICT_LIST(X)
+#undef X
+} tl_verdict;
+
+const char *tl_verdict_name(tl_verdict verdict);
+
+/* How a bound stands to the certified lower bound of the same norm. */
+typedef enum {
+    TL_STANDS_APART,    /* not applicable, or in another norm */
+    TL_STANDS_ABOVE,    /* not contradicted */
+    TL_STANDS_EQUAL,    /* not to be told apart at a relative 2^-200: attained, or all but */
+    TL_STANDS_EXCEEDED, /* the lower bound is larger for certain */
+    TL_STANDS_OPEN      /* not decided at the largest precision */
+} tl_certified_standing;
+
+typedef struct {
+    const tl_bound *bound;
+    bool applicable;
+    bool enclosed; /* `value` by a formula in ball arithmetic; otherwise value.high alone */
+    bool counts;   /* published or proven, or named by `against` */
+    bool outside_hypotheses; /* named by `against`, evaluated without its mask hypothesis */
+    char why[160];           /* when not applicable, or outside its hypotheses */
+    tl_enclosure value;
+    tl_certified_standing standing;
+} tl_certified_bound;
+
+typedef struct {
+    const char *against; /* key of a bound that counts whatever its provenance, or NULL */
+    bool enclose;        /* norm 2: an upper end as well (the other norms always have one) */
+    long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
+    double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
+                     precision leaves */
+} tl_certify_settings;
+
+typedef struct {
+    tl_verdict verdict;
+    tl_norm norm;
+    tl_enclosure norm_at_x; /* high: "inf" unless has_upper */
+    bool has_upper;
+    bool split; /* as in tl_certified_lower */
+    size_t atom;
+    long bits;
+    size_t outside; /* verdict outside: the token, and how far */
+    double excess;
+    bool has_claim;
+    double claim, claim_log10;
+    size_t heads;
+    tl_enclosure *norm_a, *norm_v; /* heads each, owned: ||A_h||_2, ||V_h||_2 */
+    size_t bounds;
+    tl_certified_bound *bound; /* the registry, owned */
+    char why[160];             /* verdict undecided: what is not decided */
+} tl_certificate;
+
+/* Everything above for one problem: feasibility in exact arithmetic, the lower bound (without a
+ * direction norm 2 is enclosed whole), the bounds on the domain of the file (without one: a small
+ * ball around the tokens), the verdict. settings may be NULL. "Refutes" outranks "below claim".
+ * Errors: as tl_certify_lower; TL_ERR_ARGUMENT (no bound of that key), TL_ERR_LIMIT (enclosing norm
+ * 2 of a joint block whose smaller side is above 512). Cost: that of the bounds, some 100 ms;
+ * enclosing O((m d)^3). */
+TL_MUST_USE tl_status tl_certify_problem(const tl_problem *problem,
+                                         const tl_certify_settings *settings, tl_certificate *out,
+                                         tl_error *err);
+void tl_certificate_clear(tl_certificate *certificate);
+/* True when a claim of the file, or a bound, has been contradicted. */
+bool tl_certificate_contradicts(const tl_certificate *certificate);
+/* A new object with file, verdict, refutes (keys), norm, lower, upper, claimed, bits, norm_a,
+ * norm_v, bounds. NULL when out of memory. */
+json_t *tl_certificate_to_json(const tl_certificate *certificate, const char *file);
+
+#endif

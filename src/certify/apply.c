@@ -1,0 +1,199 @@
+/* Products and blocks of the Jacobian. Formula (1) and section 2 of src/bounds/README.md; kind l2:
+ * b_kl = 2 A (x_k - x_l), D_k = 2 V A C_k A; kind sigmoid: weights not normalised, not centred. */
+#include "certify/internal.h"
+
+/* C (rows of a) x (rows of B) = a B' */
+static void times_transposed(arb_mat_t C, const arb_mat_t a, const arb_mat_t B, slong prec)
+{
+    arb_mat_t transposed;
+
+    arb_mat_init(transposed, arb_mat_ncols(B), arb_mat_nrows(B));
+    arb_mat_transpose(transposed, B);
+    arb_mat_mul(C, a, transposed, prec);
+    arb_mat_clear(transposed);
+}
+
+/* A direction as a head sees it. */
+typedef struct {
+    arb_mat_t key, query, value; /* m x k, m x k, m x v */
+} seen_direction;
+
+static void see(seen_direction *at, const tl_certify_state *s, const tl_certify_head *H,
+                const arb_mat_t direction)
+{
+    const slong m = (slong)s->m;
+
+    arb_mat_init(at->key, m, (slong)H->k);
+    arb_mat_init(at->query, m, (slong)H->k);
+    arb_mat_init(at->value, m, (slong)H->v);
+    times_transposed(at->key, direction, H->key_map, s->prec);
+    times_transposed(at->query, direction, H->query_map, s->prec);
+    times_transposed(at->value, direction, H->value_map, s->prec);
+}
+
+static void unsee(seen_direction *at)
+{
+    arb_mat_clear(at->key);
+    arb_mat_clear(at->query);
+    arb_mat_clear(at->value);
+}
+
+/* out (v) += sum_l factor_l rows_l */
+static void combine(arb_ptr out, arb_srcptr factor, const arb_mat_t rows, size_t count, slong prec)
+{
+    const slong width = arb_mat_ncols(rows);
+
+    for (slong j = 0; j < width; j++)
+        arb_dot(out + j, out + j, 0, factor, 1, arb_mat_entry(rows, 0, j), width, (slong)count,
+                prec);
+}
+
+/* Row k of both products in the head's own width. work: 3 m. */
+static void apply_row(const tl_certify_state *s, const tl_certify_row *row,
+                      const seen_direction *at, size_t k, arb_ptr joint, arb_ptr split,
+                      arb_ptr work)
+{
+    const slong width = arb_mat_ncols(row->b), prec = s->prec;
+    arb_ptr weight = work, first = work + s->m, second = first + s->m;
+
+    for (size_t l = 0; l < row->seen; l++) {
+        arb_dot(second + l, NULL, 0, row->dkey->rows[l], 1, at->query->rows[k], 1, width, prec);
+        arb_mul(second + l, second + l, row->slope + l, prec);
+        arb_dot(first + l, NULL, 0, row->b->rows[l], 1, at->key->rows[l], 1, width, prec);
+        arb_mul(first + l, first + l, row->slope + l, prec);
+        arb_set(weight + l, row->weight + l);
+        if (l != k) {
+            arb_mul(weight + l, weight + l, s->root + k, prec);
+            arb_div(weight + l, weight + l, s->root + l, prec);
+            arb_mul(first + l, first + l, s->root + k, prec);
+            arb_div(first + l, first + l, s->root + l, prec);
+        }
+        arb_add(first + l, first + l, second + l, prec);
+    }
+    combine(joint, weight, at->value, row->seen, prec);
+    combine(joint, first, row->dval, row->seen, prec);
+    combine(split, second, row->dval, row->seen, prec);
+}
+
+/* C += a H->output' */
+static void add_output(arb_mat_t C, const arb_mat_t a, const tl_certify_head *H, slong prec)
+{
+    arb_mat_t product;
+
+    arb_mat_init(product, arb_mat_nrows(C), arb_mat_ncols(C));
+    times_transposed(product, a, H->output, prec);
+    arb_mat_add(C, C, product, prec);
+    arb_mat_clear(product);
+}
+
+void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_mat_t joint,
+                      arb_mat_t split)
+{
+    arb_ptr work = _arb_vec_init(3 * (slong)s->m);
+
+    arb_mat_zero(joint);
+    arb_mat_zero(split);
+    for (size_t h = 0; h < s->layer->heads; h++) {
+        const tl_certify_head *H = &s->head[h];
+        tl_certify_row row;
+        seen_direction at;
+        arb_mat_t narrow[2];
+        for (int i = 0; i < 2; i++) arb_mat_init(narrow[i], (slong)s->m, (slong)H->v);
+        tl_certify_row_init(&row, s, h);
+        see(&at, s, H, direction);
+        for (size_t k = 0; k < s->m; k++) {
+            tl_certify_row_set(&row, s, h, k);
+            apply_row(s, &row, &at, k, narrow[0]->rows[k], narrow[1]->rows[k], work);
+        }
+        add_output(joint, narrow[0], H, s->prec);
+        add_output(split, narrow[1], H, s->prec);
+        unsee(&at);
+        tl_certify_row_clear(&row);
+        for (int i = 0; i < 2; i++) arb_mat_clear(narrow[i]);
+    }
+    _arb_vec_clear(work, 3 * (slong)s->m);
+}
+
+/* T and D += what one head adds. wide: m x out, b: m x d, e: m x d. */
+static void add_blocks(const tl_certify_state *s, const tl_certify_head *H,
+                       const tl_certify_row *row, const arb_mat_t value, arb_mat_t T, arb_mat_t D,
+                       arb_mat_t wide, arb_mat_t b, arb_mat_t e)
+{
+    const slong prec = s->prec;
+    arb_t slope;
+
+    arb_init(slope);
+    times_transposed(wide, row->dval, H->output, prec);
+    arb_mat_mul(b, row->b, H->key_map, prec);
+    arb_mat_mul(e, row->dkey, H->query_map, prec);
+    for (size_t l = 0; l < row->seen; l++)
+        for (size_t r = 0; r < s->out; r++) {
+            arb_ptr to = arb_mat_entry(T, r, l * s->d), own = D->rows[r];
+            arb_mul(slope, row->slope + l, arb_mat_entry(wide, l, r), prec);
+            _arb_vec_scalar_addmul(to, value->rows[r], (slong)s->d, row->weight + l, prec);
+            _arb_vec_scalar_addmul(to, b->rows[l], (slong)s->d, slope, prec);
+            _arb_vec_scalar_addmul(own, e->rows[l], (slong)s->d, slope, prec);
+        }
+    arb_clear(slope);
+}
+
+void tl_certify_blocks(const tl_certify_state *s, size_t k, arb_mat_t T, arb_mat_t D)
+{
+    const slong m = (slong)s->m, d = (slong)s->d;
+    arb_mat_t wide, b, e, value;
+
+    arb_mat_zero(T);
+    arb_mat_zero(D);
+    arb_mat_init(wide, m, (slong)s->out);
+    arb_mat_init(b, m, d);
+    arb_mat_init(e, m, d);
+    arb_mat_init(value, (slong)s->out, d);
+    for (size_t h = 0; h < s->layer->heads; h++) {
+        const tl_certify_head *H = &s->head[h];
+        tl_certify_row row;
+        tl_certify_row_init(&row, s, h);
+        tl_certify_row_set(&row, s, h, k);
+        arb_mat_mul(value, H->output, H->value_map, s->prec);
+        add_blocks(s, H, &row, value, T, D, wide, b, e);
+        tl_certify_row_clear(&row);
+    }
+    arb_mat_clear(wide);
+    arb_mat_clear(b);
+    arb_mat_clear(e);
+    arb_mat_clear(value);
+}
+
+/* Rows of atom k of the joint block. */
+static void place(const tl_certify_state *s, size_t k, const arb_mat_t T, const arb_mat_t D,
+                  arb_mat_t M)
+{
+    arb_t ratio;
+
+    arb_init(ratio);
+    for (size_t l = 0; l < s->m; l++) {
+        arb_div(ratio, s->root + k, s->root + l, s->prec);
+        for (size_t r = 0; r < s->out; r++) {
+            arb_ptr to = arb_mat_entry(M, k * s->out + r, l * s->d);
+            if (l == k)
+                _arb_vec_add(to, arb_mat_entry(T, r, l * s->d), D->rows[r], (slong)s->d, s->prec);
+            else
+                _arb_vec_scalar_mul(to, arb_mat_entry(T, r, l * s->d), (slong)s->d, ratio, s->prec);
+        }
+    }
+    arb_clear(ratio);
+}
+
+void tl_certify_joint(const tl_certify_state *s, arb_mat_t M, arb_mat_struct *split)
+{
+    arb_mat_t T, D;
+
+    arb_mat_init(T, (slong)s->out, (slong)(s->m * s->d));
+    arb_mat_init(D, (slong)s->out, (slong)s->d);
+    for (size_t k = 0; k < s->m; k++) {
+        tl_certify_blocks(s, k, T, D);
+        place(s, k, T, D, M);
+        if (split) arb_mat_set(split + k, D);
+    }
+    arb_mat_clear(D);
+    arb_mat_clear(T);
+}

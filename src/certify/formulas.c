@@ -1,0 +1,207 @@
+/* The closed formulas of the registry of bounds, in ball arithmetic. Statements: src/bounds/
+ * README.md sections 3, 4.2, 5.3, 7, 8, 9 and 13. Each gives L_h of one head for V = I. */
+#include "certify/formulas.h"
+
+#include <string.h>
+
+/* g = ||A|| R^2 about the origin. */
+static void origin_g(arb_t g, const tl_certify_facts *f, size_t h)
+{
+    arb_sqr(g, f->radius_origin, f->prec);
+    arb_mul(g, g, f->head[h].norm_a, f->prec);
+}
+
+/* g = rho r and c = ||A|| r^2 about the centre. */
+static void centred(arb_t g, arb_t c, const tl_certify_facts *f, size_t h)
+{
+    arb_mul(g, f->head[h].rho, f->radius, f->prec);
+    arb_sqr(c, f->radius, f->prec);
+    arb_mul(c, c, f->head[h].norm_a, f->prec);
+}
+
+/* sqrt(3 (g^2 (4n + 1) + n)) */
+static void castin_general(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t t;
+
+    arb_init(t);
+    origin_g(value, f, h);
+    arb_sqr(value, value, f->prec);
+    arb_set_fmpz(t, f->n);
+    arb_mul_2exp_si(t, t, 2);
+    arb_add_ui(t, t, 1, f->prec);
+    arb_mul(value, value, t, f->prec);
+    arb_add_fmpz(value, value, f->n, f->prec);
+    arb_mul_ui(value, value, 3, f->prec);
+    arb_sqrt(value, value, f->prec);
+    arb_clear(t);
+}
+
+/* (1 + 3g) e^(2g) */
+static void castin_mean_field(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t t;
+
+    arb_init(t);
+    origin_g(value, f, h);
+    arb_mul_2exp_si(t, value, 1);
+    arb_exp(t, t, f->prec);
+    arb_mul_ui(value, value, 3, f->prec);
+    arb_add_ui(value, value, 1, f->prec);
+    arb_mul(value, value, t, f->prec);
+    arb_clear(t);
+}
+
+/* sqrt n + n g */
+static void half_softmax(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t t;
+
+    arb_init(t);
+    origin_g(value, f, h);
+    arb_mul_fmpz(value, value, f->n, f->prec);
+    arb_sqrt_fmpz(t, f->n, f->prec);
+    arb_add(value, value, t, f->prec);
+    arb_clear(t);
+}
+
+/* 1 + 2g */
+static void newhouse(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    origin_g(value, f, h);
+    arb_mul_2exp_si(value, value, 1);
+    arb_add_ui(value, value, 1, f->prec);
+}
+
+/* sqrt(1 + g^2) + c; 1 for one token */
+static void sharp_inf2(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t c;
+
+    arb_init(c);
+    centred(value, c, f, h);
+    arb_sqr(value, value, f->prec);
+    arb_add_ui(value, value, 1, f->prec);
+    arb_sqrt(value, value, f->prec);
+    arb_add(value, value, c, f->prec);
+    if (!f->infinite && fmpz_is_one(f->n)) arb_one(value);
+    arb_clear(c);
+}
+
+/* 1 + 2g + c */
+static void w_infinity(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t c;
+
+    arb_init(c);
+    centred(value, c, f, h);
+    arb_mul_2exp_si(value, value, 1);
+    arb_add_ui(value, value, 1, f->prec);
+    arb_add(value, value, c, f->prec);
+    arb_clear(c);
+}
+
+/* (1 + 2g)(sqrt(e^(2g) - 1) + 2) + c */
+static void causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t c, t;
+
+    arb_init(c);
+    arb_init(t);
+    centred(value, c, f, h);
+    arb_mul_2exp_si(value, value, 1);
+    arb_expm1(t, value, f->prec);
+    arb_sqrtpos(t, t, f->prec);
+    arb_add_ui(t, t, 2, f->prec);
+    arb_add_ui(value, value, 1, f->prec);
+    arb_mul(value, value, t, f->prec);
+    arb_add(value, value, c, f->prec);
+    arb_clear(t);
+    arb_clear(c);
+}
+
+/* n sup sigma + 2 n sup sigma' g over logits in [bias - g, bias + g]. */
+static void sigmoid(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t g, t, slope;
+
+    arb_init(g);
+    arb_init(t);
+    arb_init(slope);
+    origin_g(g, f, h);
+    arb_set_d(t, 0.0);
+    arb_add(value, t, g, f->prec);
+    arb_neg(value, value);
+    arb_exp(value, value, f->prec);
+    arb_add_ui(value, value, 1, f->prec);
+    arb_inv(value, value, f->prec);
+    /* sigma' is largest at the logit nearest to zero: 1 / (2 + e^s + e^-s). */
+    arb_abs(t, t);
+    arb_sub(t, t, g, f->prec);
+    arb_zero(slope);
+    arb_max(t, t, slope, f->prec);
+    arb_cosh(t, t, f->prec);
+    arb_add_ui(t, t, 1, f->prec);
+    arb_div(slope, g, t, f->prec); /* 2 g sigma' */
+    arb_add(value, value, slope, f->prec);
+    arb_mul_fmpz(value, value, f->n, f->prec);
+    arb_clear(slope);
+    arb_clear(t);
+    arb_clear(g);
+}
+
+typedef struct {
+    const char *key;
+    bool needs_n; /* has no value at n = infinity */
+    bool plain;   /* sums ||O_h V_h|| L_h only */
+    void (*head)(arb_t value, const tl_certify_facts *f, size_t h);
+} formula;
+
+static const formula table[] = {
+    {"castin-general", true, false, castin_general},
+    {"castin-mean-field", false, false, castin_mean_field},
+    {"half-softmax", true, false, half_softmax},
+    {"schur", false, false, tl_certify_schur},
+    {"newhouse-inf2", false, false, newhouse},
+    {"sharp-inf2", false, false, sharp_inf2},
+    {"w-infinity", false, false, w_infinity},
+    {"causal-closed", false, false, causal_closed},
+    {"sigmoid", true, false, sigmoid},
+    {"lipschitznorm", false, false, tl_certify_lipschitznorm},
+    {"released-helper", true, true, tl_certify_released},
+    {"yudin-local", true, false, tl_certify_yudin},
+};
+
+/* min(sum_h ||O_h V_h|| L_h, ||O|| (sum_h ||V_h||^2 L_h^2)^(1/2)), README section 4.6. */
+static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
+{
+    arb_t one, squares, t;
+
+    arb_init(one);
+    arb_init(squares);
+    arb_init(t);
+    arb_zero(value);
+    for (size_t h = 0; h < f->heads; h++) {
+        row->head(one, f, h);
+        arb_addmul(value, one, f->head[h].norm_ov, f->prec);
+        arb_mul(t, one, f->head[h].norm_v, f->prec);
+        arb_addmul(squares, t, t, f->prec);
+    }
+    arb_sqrtpos(squares, squares, f->prec);
+    arb_mul(squares, squares, f->norm_o, f->prec);
+    if (!row->plain) arb_min(value, value, squares, f->prec);
+    arb_clear(t);
+    arb_clear(squares);
+    arb_clear(one);
+}
+
+bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(table[i].key, key) != 0) continue;
+        if (table[i].needs_n && f->infinite) return false;
+        combine(value, &table[i], f);
+        return true;
+    }
+    return false;
+}

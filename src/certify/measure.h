@@ -1,0 +1,22 @@
+/* The norm at the tokens as a ball. */
+#ifndef TIGHTLIP_CERTIFY_MEASURE_H
+#define TIGHTLIP_CERTIFY_MEASURE_H
+
+#include "certify/internal.h"
+
+typedef struct {
+    arb_t ball; /* initialised by the caller */
+    bool split;
+    size_t atom;
+} tl_certify_value;
+
+/* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. */
+void tl_certify_at_direction(const tl_certify_state *s, const double *direction,
+                             tl_certify_value *value);
+/* All of ||J||_2. Errors: TL_ERR_LIMIT. */
+TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
+                                         tl_error *err);
+TL_MUST_USE tl_status tl_certify_check_norm(const tl_problem *problem, tl_norm norm, tl_error *err);
+bool tl_certify_is_tight(const arb_t ball);
+
+#endif

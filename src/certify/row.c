@@ -1,0 +1,140 @@
+/* Attention of one token on all atoms, in ball arithmetic. */
+#include "certify/internal.h"
+
+void tl_certify_row_init(tl_certify_row *row, const tl_certify_state *s, size_t h)
+{
+    const slong m = (slong)s->m;
+
+    row->m = row->seen = s->m;
+    row->weight = _arb_vec_init(m);
+    row->slope = _arb_vec_init(m);
+    arb_mat_init(row->b, m, (slong)s->head[h].k);
+    arb_mat_init(row->dval, m, (slong)s->head[h].v);
+    arb_mat_init(row->dkey, m, (slong)s->head[h].k);
+}
+
+void tl_certify_row_clear(tl_certify_row *row)
+{
+    _arb_vec_clear(row->weight, (slong)row->m);
+    _arb_vec_clear(row->slope, (slong)row->m);
+    arb_mat_clear(row->b);
+    arb_mat_clear(row->dval);
+    arb_mat_clear(row->dkey);
+}
+
+/* Pass 1: logits into slope (kind sigmoid: with the bias), b in key coordinates. */
+static void set_logits(tl_certify_row *row, const tl_certify_state *s, const tl_certify_head *H,
+                       size_t k)
+{
+    const slong width = (slong)H->k, prec = s->prec;
+    const bool tied = s->layer->kind == TL_KIND_L2;
+    arb_srcptr q = H->q->rows[k];
+    arb_ptr difference = _arb_vec_init(width);
+
+    for (size_t l = 0; l < row->seen; l++) {
+        arb_ptr b = row->b->rows[l];
+        /* Relative to the token's own key: what is constant along a row drops out of the softmax.
+         * Kind l2: -<(2/s) Q (x_k - x_l), Q (x_k - x_l)> / 2. */
+        if (s->layer->kind == TL_KIND_SIGMOID)
+            _arb_vec_set(difference, H->key->rows[l], width);
+        else
+            _arb_vec_sub(difference, H->key->rows[l], H->key->rows[k], width, prec);
+        if (tied)
+            _arb_vec_sub(b, q, H->q->rows[l], width, prec);
+        else
+            _arb_vec_set(b, q, width);
+        arb_dot(row->slope + l, NULL, 0, b, 1, difference, 1, width, prec);
+        if (tied) arb_mul_2exp_si(row->slope + l, row->slope + l, -1);
+    }
+    _arb_vec_clear(difference, width);
+}
+
+/* Pass 2, softmax: weight = slope = P_kl. Returns the atom with the largest weight. */
+static size_t set_softmax(tl_certify_row *row, const tl_certify_state *s)
+{
+    size_t top = 0;
+    arb_t total, shift;
+
+    arb_init(total);
+    arb_init(shift);
+    for (size_t l = 1; l < row->seen; l++)
+        if (arf_cmp(arb_midref(row->slope + l), arb_midref(row->slope + top)) > 0) top = l;
+    arb_get_mid_arb(shift, row->slope + top); /* any number would do */
+    for (size_t l = 0; l < row->seen; l++) {
+        arb_sub(row->weight + l, row->slope + l, shift, s->prec);
+        arb_exp(row->weight + l, row->weight + l, s->prec);
+        arb_mul(row->weight + l, row->weight + l, s->weight + l, s->prec);
+        arb_add(total, total, row->weight + l, s->prec);
+    }
+    top = 0;
+    for (size_t l = 0; l < row->seen; l++) {
+        arb_div(row->weight + l, row->weight + l, total, s->prec);
+        arb_set(row->slope + l, row->weight + l);
+        if (arf_cmp(arb_midref(row->weight + l), arb_midref(row->weight + top)) > 0) top = l;
+    }
+    arb_clear(shift);
+    arb_clear(total);
+    return top;
+}
+
+/* Pass 2, kind sigmoid: weight = N_l sigma(s), slope = N_l sigma(s) sigma(-s). */
+static void set_sigmoid(tl_certify_row *row, const tl_certify_state *s)
+{
+    arb_t up, down;
+
+    arb_init(up);
+    arb_init(down);
+    for (size_t l = 0; l < row->seen; l++) {
+        arb_set_d(up, 0.0);
+        arb_add(row->slope + l, row->slope + l, up, s->prec);
+        arb_neg(up, row->slope + l);
+        arb_exp(up, up, s->prec);
+        arb_add_ui(up, up, 1, s->prec);
+        arb_exp(down, row->slope + l, s->prec);
+        arb_add_ui(down, down, 1, s->prec);
+        arb_div(row->weight + l, s->weight + l, up, s->prec);
+        arb_div(row->slope + l, row->weight + l, down, s->prec);
+    }
+    arb_clear(down);
+    arb_clear(up);
+}
+
+/* Pass 3: C - mean of its rows under the weights. Differences to the heaviest atom first: the mean
+ * of those is a sum without that atom, exact to rounding however saturated the row is. */
+static void centre(arb_mat_t D, const arb_mat_t C, const tl_certify_row *row, size_t top,
+                   slong prec)
+{
+    const slong width = arb_mat_ncols(C);
+    arb_t mean;
+
+    arb_init(mean);
+    for (size_t l = 0; l < row->seen; l++)
+        _arb_vec_sub(D->rows[l], C->rows[l], C->rows[top], width, prec);
+    for (slong j = 0; j < width; j++) {
+        arb_zero(mean);
+        for (size_t l = 0; l < row->seen; l++)
+            if (l != top) arb_addmul(mean, row->weight + l, arb_mat_entry(D, l, j), prec);
+        for (size_t l = 0; l < row->seen; l++)
+            arb_sub(arb_mat_entry(D, l, j), arb_mat_entry(D, l, j), mean, prec);
+    }
+    arb_clear(mean);
+}
+
+void tl_certify_row_set(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k)
+{
+    const tl_certify_head *H = &s->head[h];
+
+    row->seen = s->layer->mask == TL_MASK_CAUSAL ? k + 1 : s->m;
+    _arb_vec_zero(row->weight, (slong)s->m);
+    _arb_vec_zero(row->slope, (slong)s->m);
+    set_logits(row, s, H, k);
+    if (s->layer->kind == TL_KIND_SIGMOID) {
+        set_sigmoid(row, s);
+        arb_mat_set(row->dval, H->val);
+        arb_mat_set(row->dkey, H->key);
+    } else {
+        size_t top = set_softmax(row, s);
+        centre(row->dval, H->val, row, top, s->prec);
+        centre(row->dkey, H->key, row, top, s->prec);
+    }
+}

@@ -1,0 +1,130 @@
+/* How the bounds of the registry stand to a certified lower bound. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "certify/certificate.h"
+
+/* Two numbers this close are called equal: no precision tells a bound from a value that attains
+ * it. */
+enum { EQUAL_BITS = 200 };
+
+/* A bound that does not apply under a mask, asked for by name. */
+static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *row,
+                              tl_bound_value *value)
+{
+    tl_bound_query unmasked = *query;
+
+    unmasked.mask = TL_MASK_NONE;
+    unmasked.measure = NULL; /* local bounds look at rows, which the mask cuts */
+    tl_bound_value other;
+    tl_status status = tl_bound_evaluate(row->bound, &unmasked, &other);
+    if (status == TL_OK && other.applicable) {
+        row->outside_hypotheses = true;
+        (void)snprintf(row->why, sizeof row->why, "%s", value->why);
+        *value = other;
+    }
+    return status;
+}
+
+static tl_status fill_row(const tl_certify_run *run, const tl_bound_query *query,
+                          tl_certified_bound *row, double *log_value)
+{
+    const char *against = run->settings.against;
+    const bool named = against && strcmp(row->bound->key, against) == 0;
+    tl_bound_value value;
+    tl_status status = tl_bound_evaluate(row->bound, query, &value);
+
+    row->counts = named || row->bound->provenance != TL_PROVENANCE_REFUTED;
+    if (status == TL_OK && !value.applicable && named && query->mask != TL_MASK_NONE)
+        status = try_unmasked(query, row, &value);
+    if (status != TL_OK) return status;
+    row->applicable = value.applicable;
+    if (!value.applicable) {
+        (void)snprintf(row->why, sizeof row->why, "%s", value.why);
+        return TL_OK;
+    }
+    *log_value = value.log_value;
+    return TL_OK;
+}
+
+tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *out, tl_error *err)
+{
+    const tl_problem *problem = run->problem;
+    tl_head_facts *head = calloc(problem->layer->heads, sizeof *head);
+    tl_bound_query query;
+
+    if (!head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for the heads");
+    tl_status status = tl_bound_query_init(&query, head, problem->layer, problem->measure,
+                                           run->domain->centre, run->domain->radius, err);
+    for (size_t i = 0; i < out->bounds && status == TL_OK; i++) {
+        out->bound[i].bound = tl_bound_at(i);
+        status = fill_row(run, &query, &out->bound[i], &run->log_value[i]);
+        if (status != TL_OK)
+            (void)tl_fail(err, status, "bound %s: %s", tl_bound_at(i)->key, tl_status_text(status));
+    }
+    free(head);
+    return status;
+}
+
+/* value: the ball whose lower end is certified; bound: a ball, or for a row without formula the
+ * number that the bound does not exceed. */
+static tl_certified_standing compare(const arb_t bound, const arb_t value)
+{
+    if (arb_gt(value, bound)) return TL_STANDS_EXCEEDED;
+    if (arb_le(value, bound)) return TL_STANDS_ABOVE;
+    return arb_rel_accuracy_bits(value) >= EQUAL_BITS && arb_rel_accuracy_bits(bound) >= EQUAL_BITS
+               ? TL_STANDS_EQUAL
+               : TL_STANDS_OPEN;
+}
+
+/* The upper end of exp(log_value) as an exact number. */
+static void from_logarithm(arb_t bound, double log_value)
+{
+    arb_zero(bound);
+    if (log_value == -(double)INFINITY) return;
+    arb_set_d(bound, log_value);
+    arb_exp(bound, bound, TL_CERTIFY_FIRST_BITS);
+    arb_get_ubound_arf(arb_midref(bound), bound, TL_CERTIFY_FIRST_BITS);
+    mag_zero(arb_radref(bound));
+}
+
+static void stand(const tl_certify_run *run, const tl_certify_facts *f, const arb_t value, size_t i,
+                  tl_certificate *out)
+{
+    tl_certified_bound *row = &out->bound[i];
+    arb_t bound;
+
+    if (!row->applicable) return;
+    arb_init(bound);
+    row->enclosed = tl_certify_formula(bound, row->bound->key, f) && arb_is_finite(bound);
+    if (row->enclosed) {
+        tl_certify_round(&row->value, bound, f->prec);
+    } else {
+        from_logarithm(bound, run->log_value[i]);
+        tl_certify_round(&row->value, bound, f->prec);
+        row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
+    }
+    if (row->bound->norm == out->norm) row->standing = compare(bound, value);
+    if (row->standing == TL_STANDS_OPEN && row->counts)
+        (void)snprintf(out->why, sizeof out->why, "the bound %s: in [%s, %s]", row->bound->key,
+                       row->value.low.text, row->value.high.text);
+    arb_clear(bound);
+}
+
+tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s, const arb_t value,
+                           tl_certificate *out, tl_error *err)
+{
+    tl_certify_facts f;
+    tl_status status = tl_certify_facts_init(&f, s, run->domain, err);
+
+    if (status != TL_OK) return status;
+    for (size_t h = 0; h < out->heads; h++) {
+        tl_certify_round(&out->norm_a[h], f.head[h].norm_a, s->prec);
+        tl_certify_round(&out->norm_v[h], f.head[h].norm_v, s->prec);
+    }
+    for (size_t i = 0; i < out->bounds; i++) stand(run, &f, value, i, out);
+    tl_certify_facts_clear(&f);
+    return TL_OK;
+}
