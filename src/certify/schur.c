@@ -1,7 +1,7 @@
 /* The weighted Schur test in ball arithmetic. */
 #include "certify/formulas.h"
 
-enum { BISECTIONS = 24 };
+enum { BISECTIONS = 40 };
 
 /* log of (1 + g^2)^(1 - b/2) n max_{p <= p_max} p (1 + 2g(1 - p))^b and its slope in b; n =
  * infinity: n p becomes e^(2g). p_max = 1/(1 + (n-1) e^(-2g)). */

@@ -1,0 +1,148 @@
+/* The formulas in ball arithmetic against the double-precision bounds, which are rounded up by a
+ * margin: two separate writings of each. */
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/witness_text.h"
+
+/* Heads and rest of problems: short and long form, biases, output matrix, copies, mean field, mask,
+ * a ball about another centre, one token, A = 0, large g. */
+static const char *const problems[] = {
+    "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]]",
+    "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]],"
+    "'multiplicity':[1,1000000000000,3],'domain':{'kind':'ball','radius':1.5}",
+    "'heads':[{'A':[[-2,0],[0,-1]],'V':[[1,0],[0,1]]}]},'tokens':[[3,0],[-3,0]],"
+    "'log_mass':[-1e-8,-18.420680743952367],'domain':{'kind':'ball','radius':3}",
+    "'heads':[{'Q':[[1,0.5]],'K':[[0.25,-1]],'V':[[1,1]],'bq':[0.5],'scale':2},{'Q':[[0.1,0.2]],"
+    "'K':[[2,-1]],'V':[[1,-1]],'bk':[3]}],'output':[[1,0.5],[0,2],[0.1,0.1]]},"
+    "'tokens':[[1,2],[0,-1],[2,2],[1,1]],'domain':{'kind':'ball','radius':3,'centre':[1,0.5]}",
+    "'heads':[{'Q':[[1,0.5]],'K':[[0.25,-1]],'V':[[1,1]]},{'Q':[[0.1,0.2]],'K':[[2,-1]],"
+    "'V':[[1,-1]]}],'output':[[1,0.5],[0,2]]},'tokens':[[1,2],[0,-1]],"
+    "'domain':{'kind':'ball','radius':3,'centre':[1,0.5]}",
+    "'mask':'causal','heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},"
+    "'tokens':[[1,0],[0,-1],[0.5,0.5]]",
+    "'heads':[{'A':[[3]],'V':[[2]]}]},'tokens':[[0.5]]",
+    "'heads':[{'A':[[0]],'V':[[2]]}]},'tokens':[[0.5],[1]]",
+    "'heads':[{'A':[[1e-200]],'V':[[2]]}]},'tokens':[[0.5],[1],[-0.5]]",
+    "'heads':[{'A':[[-40]],'V':[[2]]}]},'tokens':[[5],[1],[-4]],'multiplicity':[2,2,9]",
+};
+
+/* By query of the same ball as the certificate's. */
+static double log_double(const tl_problem *problem, const tl_bound *bound)
+{
+    tl_head_facts head[4];
+    tl_bound_query query;
+    tl_bound_value value;
+    tl_domain *enclosing = NULL;
+    const tl_domain *domain = problem->domain;
+
+    if (!domain) {
+        cr_assert_eq(tl_domain_alloc_enclosing(&enclosing, problem->measure->m, problem->measure->d,
+                                               problem->measure->x, NULL),
+                     TL_OK);
+        domain = enclosing;
+    }
+    cr_assert_eq(tl_bound_query_init(&query, head, problem->layer, problem->measure, domain->centre,
+                                     domain->radius, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
+    cr_assert(value.applicable);
+    tl_domain_free(enclosing);
+    return value.log_value;
+}
+
+/* Bounds that a row of the header promises in ball arithmetic. */
+static const char *const enclosed[] = {"castin-general", "castin-mean-field", "half-softmax",
+                                       "schur",          "newhouse-inf2",     "sharp-inf2",
+                                       "w-infinity",     "causal-closed",     "yudin-local",
+                                       "lipschitznorm",  "released-helper"};
+
+enum { ENCLOSED = sizeof enclosed / sizeof enclosed[0] };
+
+static size_t index_of(const char *key)
+{
+    size_t i = 0;
+
+    while (i < ENCLOSED && strcmp(enclosed[i], key) != 0) i++;
+    return i;
+}
+
+Test(certify_bounds, two_writings_agree)
+{
+    size_t seen[ENCLOSED + 1] = {0};
+
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        tl_problem problem;
+        read_text(&problem, "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s}",
+                  problems[i]);
+        tl_certificate c = certify(&problem, NULL);
+        cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
+        for (size_t j = 0; j < c.bounds; j++) {
+            const tl_certified_bound *row = &c.bound[j];
+            const char *key = row->bound->key;
+            if (!row->applicable) continue;
+            cr_expect_eq(row->enclosed, index_of(key) < ENCLOSED, "%s", key);
+            double log_value = log_double(&problem, row->bound) / log(10);
+            seen[index_of(key)]++;
+            /* The double may be larger by its margin, and by that of the radius, never smaller. */
+            double margin = 1e-11 * (1 + fabs(log_value));
+            cr_expect(row->value.low.log10 <= log_value &&
+                          row->value.high.log10 >= log_value - margin,
+                      "problem %zu, %s: 10^[%.17g, %.17g], by doubles 10^%.17g", i, key,
+                      row->value.low.log10, row->value.high.log10, log_value);
+            cr_expect(!row->enclosed || row->value.high.log10 - row->value.low.log10 <
+                                            1e-12 * (1 + fabs(log_value)),
+                      "%s: [%s, %s]", key, row->value.low.text, row->value.high.text);
+        }
+        tl_certificate_clear(&c);
+        tl_problem_clear(&problem);
+    }
+    for (size_t i = 0; i < ENCLOSED; i++) cr_expect(seen[i] > 0, "%s never applied", enclosed[i]);
+}
+
+/* Norms of the matrices of a layer, in closed form. */
+Test(certify_bounds, matrix_norms)
+{
+    tl_problem problem;
+
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'Q':[[3,4]],"
+              "'K':[[1,0]],'V':[[1,1],[1,1]],'scale':-2},{'A':[[0,2],[0,0]],'V':[[0,0]]}]},"
+              "'tokens':[[1,0],[0,1]]}");
+    tl_certificate c = certify(&problem, NULL);
+    const double a[] = {10, 2}, v[] = {2, 0};
+    for (size_t h = 0; h < 2; h++) {
+        cr_expect(c.norm_a[h].low.value <= a[h] && c.norm_a[h].high.value >= a[h] &&
+                  c.norm_a[h].high.value - c.norm_a[h].low.value <= 1e-14);
+        cr_expect(c.norm_v[h].low.value <= v[h] && c.norm_v[h].high.value >= v[h] &&
+                  c.norm_v[h].high.value - c.norm_v[h].low.value <= 1e-14);
+    }
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
+
+/* A bound that is attained is neither refuted nor left open: A = 0, where the mean-field constant
+ * is ||V|| itself. */
+Test(certify_bounds, attained_is_not_exceeded)
+{
+    tl_problem problem;
+    size_t equal = 0;
+
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s,"
+              "'direction':[[1],[1]]}",
+              problems[7]);
+    tl_certificate c = certify(&problem, NULL);
+    cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "%s", c.why);
+    for (size_t j = 0; j < c.bounds; j++) {
+        cr_expect_neq(c.bound[j].standing, TL_STANDS_EXCEEDED, "%s", c.bound[j].bound->key);
+        cr_expect_neq(c.bound[j].standing, TL_STANDS_OPEN, "%s", c.bound[j].bound->key);
+        equal += c.bound[j].standing == TL_STANDS_EQUAL;
+    }
+    cr_expect(equal >= 1 && c.bits <= 1024, "%zu at %ld bits", equal, c.bits);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
