@@ -45,7 +45,7 @@ Test(certify, a_claim_and_its_last_digits)
     /* By the logarithm alone, as past the double range. */
     problem.value = (double)INFINITY;
     cr_expect_eq(verdict(&problem), TL_VERDICT_CONFIRMED);
-    problem.log10_value += 1e-9;
+    problem.log10_value += 1e-10;
     cr_expect_eq(verdict(&problem), TL_VERDICT_BELOW);
     problem.has_value = false;
     cr_expect_eq(verdict(&problem), TL_VERDICT_NO_CLAIM);

@@ -114,6 +114,26 @@ Test(certify, refusals_name_the_reason)
     }
 }
 
+/* Two singular values so close that iteration cannot tell them apart: the certificate must. */
+Test(certify, nearly_equal_singular_values)
+{
+    const double h = 0x1p-43;
+    const tl_certify_settings enclose = {.enclose = true};
+    tl_problem problem;
+
+    read_text(
+        &problem,
+        "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'A':[[0,0],[0,0]],"
+        "'V':[[1,%.17g],[%.17g,1]]}]},'tokens':[[1,0]],'direction':[[1,0]]}",
+        h, h);
+    tl_certificate c = certify(&problem, &enclose);
+    cr_expect(c.norm_at_x.low.value <= 1 + h && c.norm_at_x.high.value >= 1 + h, "[%s, %s]",
+              c.norm_at_x.low.text, c.norm_at_x.high.text);
+    cr_expect(c.norm_at_x.high.value - c.norm_at_x.low.value < 1e-8);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
+
 /* The heads of the row cancel but for e^-8192: no precision within the cap tells it from zero. */
 Test(certify, the_cap_is_named)
 {
