@@ -108,7 +108,11 @@ static const row refused[] = {
     {"name = \"t\"; domain = {kind = \"box\";};\n" ATTENTION SEARCH, TL_ERR_ARGUMENT,
      "unknown domain \"box\""},
     {"name = \"t\"; domain = {kind = \"ball\";};\n" ATTENTION SEARCH, TL_ERR_PARSE,
-     "\"radius\" or a sweep over R"},
+     "or a sweep over R or g, found neither"},
+    {"name = \"t\"; domain = {kind = \"ball\"; radius = 1.0; g = 2.0;};\n" ATTENTION SEARCH,
+     TL_ERR_PARSE, "or a sweep over R or g, found both"},
+    {"name = \"t\"; domain = {kind = \"ball\"; g = 0.0;};\n" ATTENTION SEARCH, TL_ERR_DOMAIN,
+     "expected g and ||A|| above 0, found 0 and 1"},
     {"name = \"t\"; domain = {kind = \"enclosing\";};\n" ATTENTION SEARCH, TL_ERR_ARGUMENT,
      "expected tokens to enclose"},
     /* Sweep. */

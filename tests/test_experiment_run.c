@@ -82,7 +82,9 @@ Test(experiment_run, csv_has_the_promised_columns)
 {
     static const char header[] =
         "n,lower,lower_log10,joint_log10,split_log10,split,atoms,min_mass_log10,objective_log10,"
-        "best_bound,ratio,ratio_log10,bound:sharp,bound:half-softmax\n";
+        "best_bound,ratio,ratio_log10,best_proven,proven_log10,proven_ratio,proven_ratio_log10,"
+        "best_published,published_log10,published_ratio,published_ratio_log10,"
+        "bound:sharp,bound:half-softmax\n";
     scratch dir;
     tl_error err = {0};
     size_t lines = 0;

@@ -61,25 +61,39 @@ static bool closes(const tl_bound *bound, const tl_cell *cell)
            (!cell->searched || !tl_bound_is_about_one_input(bound));
 }
 
+static void keep_least(tl_best_bound *best, const tl_bound *bound, double log_value)
+{
+    if (best->key && !(log_value < best->log_value)) return;
+    *best = (tl_best_bound){.key = bound->key, .log_value = log_value};
+}
+
+static void keep_best(tl_bound_table *out, const tl_bound *bound, double log_value)
+{
+    keep_least(&out->best, bound, log_value);
+    if (bound->provenance == TL_PROVENANCE_PROVEN) keep_least(&out->proven, bound, log_value);
+    if (bound->provenance == TL_PROVENANCE_PUBLISHED) keep_least(&out->published, bound, log_value);
+}
+
 static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const tl_cell *cell,
                          const tl_bound_query *query, double log_lower, tl_bound_table *out,
                          tl_error *err)
 {
+    tl_bound_query asked = *query;
     tl_bound_value value = {0};
-    tl_status s = tl_bound_evaluate(bound, query, &value);
+    tl_status s;
     bool comparable = bound->norm == ex->norm, violated;
 
+    /* Matrices of the A that was found say nothing of the other A. */
+    if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound)) asked.layer = NULL;
+    s = tl_bound_evaluate(bound, &asked, &value);
     if (s) return tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
     violated =
         value.applicable && comparable && bound->provenance != TL_PROVENANCE_REFUTED &&
         log_lower > value.log_value + rounding(query, query->measure, log_lower,
                                                isfinite(value.log_value) ? value.log_value : 0);
     if (violated) out->violated = true;
-    if (value.applicable && comparable && closes(bound, cell) &&
-        (!out->best || value.log_value < out->best_log)) {
-        out->best = bound->key;
-        out->best_log = value.log_value;
-    }
+    if (value.applicable && comparable && closes(bound, cell))
+        keep_best(out, bound, value.log_value);
     if (json_array_append_new(out->rows, bound_row(bound, &value, comparable, violated)))
         return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     return TL_OK;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
 void tl_cell_free(tl_cell *cell)
 {
     if (!cell) return;
@@ -13,24 +15,65 @@ void tl_cell_free(tl_cell *cell)
     free(cell);
 }
 
+/* ||A||_2 of the only head. */
+static tl_status logit_norm(const tl_bindings *b, const config_setting_t *group,
+                            const tl_cell *cell, double *norm, tl_error *err)
+{
+    const tl_layer *layer = cell->attention.layer;
+    double *A;
+    tl_status s;
+
+    if (layer->heads != 1)
+        return tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
+                              "g = ||A|| R^2: expected one head, found %zu", layer->heads);
+    *norm = cell->attention.norm_a;
+    if (cell->attention.worst_a) return TL_OK;
+    A = malloc(layer->d * layer->d * sizeof *A);
+    if (!A) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    tl_layer_logit_map(layer, 0, A, NULL);
+    s = tl_norm2_dense(layer->d, layer->d, A, norm);
+    free(A);
+    return s ? tl_config_fail(b->experiment, group, err, s, "||A|| cannot be computed") : TL_OK;
+}
+
+/* The radius itself, or the one at which ||A|| R^2 = g. */
+static tl_status read_radius(const tl_bindings *b, const config_setting_t *group,
+                             const tl_cell *cell, double *radius, tl_error *err)
+{
+    double g = 0, norm = 0;
+    bool has_radius = false, has_g = false;
+    tl_status s = tl_bindings_real(b, group, "radius", "R", radius, &has_radius, err);
+
+    if (!s) s = tl_bindings_real(b, group, "g", "g", &g, &has_g, err);
+    if (!s && has_radius == has_g)
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_PARSE,
+                           "expected a setting \"radius\" or \"g\", or a sweep over R or g, "
+                           "found %s",
+                           has_g ? "both" : "neither");
+    if (!s && has_g) {
+        s = logit_norm(b, group, cell, &norm, err);
+        if (!s && !(g > 0 && norm > 0))
+            s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
+                               "expected g and ||A|| above 0, found %g and %g", g, norm);
+        *radius = sqrt(g / norm);
+    }
+    if (!s && !(*radius > 0 && isfinite(*radius)))
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
+                           "expected a radius above 0, found %g", *radius);
+    return s;
+}
+
 static tl_status read_ball(const tl_bindings *b, const config_setting_t *group, tl_cell *cell,
                            tl_error *err)
 {
-    static const char *const keys[] = {"kind", "radius", "centre"};
+    static const char *const keys[] = {"kind", "radius", "g", "centre"};
     const config_setting_t *at = config_setting_get_member(group, "centre");
     size_t d = cell->attention.layer->d, count = d;
     double radius = 0, *centre = NULL;
-    bool found = false;
     tl_error inner = {0};
-    tl_status s = tl_config_keys(b->experiment, group, keys, 3, err);
+    tl_status s = tl_config_keys(b->experiment, group, keys, COUNT(keys), err);
 
-    if (!s) s = tl_bindings_real(b, group, "radius", "R", &radius, &found, err);
-    if (!s && !found)
-        s = tl_config_fail(b->experiment, group, err, TL_ERR_PARSE,
-                           "expected a setting \"radius\" or a sweep over R, found neither");
-    if (!s && !(radius > 0 && isfinite(radius)))
-        s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
-                           "expected a radius above 0, found %g", radius);
+    if (!s) s = read_radius(b, group, cell, &radius, err);
     if (!s && at) s = tl_vector_read(b, at, &centre, &count, err);
     if (!s && count != d)
         s = tl_config_fail(b->experiment, at, err, TL_ERR_SHAPE,

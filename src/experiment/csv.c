@@ -59,7 +59,10 @@ static bool has_given(const tl_experiment *ex)
 
 static void put_header(tl_buffer *b, const tl_experiment *ex)
 {
-    static const char more[] = ",objective_log10,best_bound,ratio,ratio_log10";
+    static const char more[] = ",objective_log10,best_bound,ratio,ratio_log10"
+                               ",best_proven,proven_log10,proven_ratio,proven_ratio_log10"
+                               ",best_published,published_log10,published_ratio"
+                               ",published_ratio_log10";
 
     for (size_t i = 0; i < ex->variables; i++) {
         put_text(b, ex->variable[i].name);
@@ -94,13 +97,32 @@ static const json_t *bound_in(const json_t *record, const char *key)
     return NULL;
 }
 
+static void put_ratio(tl_buffer *b, const json_t *ratio)
+{
+    double linear = json_is_number(ratio) ? pow(10, json_number_value(ratio)) : (double)NAN;
+
+    tl_buffer_text(b, ",");
+    if (isfinite(linear)) tl_buffer_print(b, "%.17g", linear);
+    tl_buffer_text(b, ",");
+    put_value(b, ratio);
+}
+
+/* Key, value and ratio of the best bound of one provenance. */
+static void put_best(tl_buffer *b, const json_t *record, const char *key, const char *ratio)
+{
+    const char *name = json_string_value(json_object_get(record, key));
+
+    tl_buffer_text(b, ",");
+    put_text(b, name ? name : "");
+    tl_buffer_text(b, ",");
+    if (name) put_value(b, json_object_get(bound_in(record, name), "log10"));
+    put_ratio(b, json_object_get(record, ratio));
+}
+
 static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
 {
     const json_t *lower = json_object_get(record, "lower");
-    const json_t *ratio = json_object_get(record, "ratio_log10");
     const json_t *variables = json_object_get(record, "variables");
-    double linear = json_is_number(ratio) ? pow(10, json_number_value(ratio)) : (double)NAN;
-    char text[40] = "";
 
     for (size_t i = 0; i < ex->variables; i++) {
         put_value(b, json_object_get(variables, ex->variable[i].name));
@@ -122,11 +144,9 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
     put_value(b, json_object_get(lower, "objective_log10"));
     tl_buffer_text(b, ",");
     put_value(b, json_object_get(record, "best_bound"));
-    if (isfinite(linear)) (void)snprintf(text, sizeof text, "%.17g", linear);
-    tl_buffer_text(b, ",");
-    tl_buffer_text(b, text);
-    tl_buffer_text(b, ",");
-    put_value(b, ratio);
+    put_ratio(b, json_object_get(record, "ratio_log10"));
+    put_best(b, record, "best_proven", "proven_ratio_log10");
+    put_best(b, record, "best_published", "published_ratio_log10");
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));

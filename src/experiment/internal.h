@@ -203,9 +203,13 @@ char *tl_json_line(const json_t *value);
 bool tl_bound_is_about_one_input(const tl_bound *bound);
 
 typedef struct {
-    json_t *rows; /* "bounds" of the record, owned by the caller */
-    const char *best;
-    double best_log;
+    const char *key; /* of the registry; NULL: none applies */
+    double log_value;
+} tl_best_bound;
+
+typedef struct {
+    json_t *rows;                          /* "bounds" of the record, owned by the caller */
+    tl_best_bound best, proven, published; /* least of those that hold, of each provenance */
     bool violated;
 } tl_bound_table;
 

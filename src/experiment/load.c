@@ -221,7 +221,7 @@ static tl_status try_cells(tl_experiment *ex, tl_error *err)
         if (!used[i])
             s = tl_fail(err, TL_ERR_ARGUMENT,
                         "%s:%u: sweep variable \"%s\" is used nowhere: expected a setting it "
-                        "replaces (n, R, norm_a, norm_v, d, atoms, mass_ratio, A, V, objective, "
+                        "replaces (n, R, g, norm_a, norm_v, d, atoms, mass_ratio, A, V, objective, "
                         "head) or a text with ${%s}",
                         ex->path, ex->variable[i].line, ex->variable[i].name, ex->variable[i].name);
     free(used);

@@ -9,6 +9,7 @@
 static const char *const axis_names[][2] = {
     {"n", "sequence length n (tokens)"},
     {"R", "radius R of the ball of tokens"},
+    {"g", "size of the logits  g = ‖A‖ R²"},
     {"norm_a", "norm of the logit matrix  ‖A‖₂"},
     {"norm_v", "norm of the value matrix  ‖V‖₂"},
     {"d", "token width d"},

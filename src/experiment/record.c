@@ -24,9 +24,10 @@ json_t *tl_record_variables(const tl_experiment *ex, size_t cell)
 char *tl_record_failure(const tl_experiment *ex, size_t cell, const char *why)
 {
     json_t *record =
-        json_pack("{s:I, s:o?, s:n, s:s, s:[], s:n, s:n, s:n}", "cell", (json_int_t)cell,
-                  "variables", tl_record_variables(ex, cell), "lower", "why", why, "bounds",
-                  "best_bound", "ratio_log10", "witness");
+        json_pack("{s:I, s:o?, s:n, s:s, s:[], s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "cell",
+                  (json_int_t)cell, "variables", tl_record_variables(ex, cell), "lower", "why", why,
+                  "bounds", "best_bound", "ratio_log10", "best_proven", "proven_ratio_log10",
+                  "best_published", "published_ratio_log10", "witness");
     char *line = record ? tl_json_line(record) : NULL;
 
     json_decref(record);
@@ -147,12 +148,21 @@ static int set_given(json_t *record, const point *given)
     return json_object_set_new(record, "given", object);
 }
 
+static int set_best(json_t *record, const char *key, const char *ratio_key,
+                    const tl_best_bound *best, double log_lower)
+{
+    double ratio = best->key ? (best->log_value - log_lower) / TL_LN10 : (double)NAN;
+
+    return json_object_set_new(record, key, best->key ? json_string(best->key) : json_null()) ||
+           tl_json_set_number(record, ratio_key, ratio);
+}
+
 static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
                            const tl_search_result *best, const point *p, const point *given,
                            const tl_bound_table *table)
 {
     json_t *record = json_object();
-    double ratio = (table->best_log - p->norm.log_value) / TL_LN10;
+    double found = p->norm.log_value;
     int bad = !record;
 
     bad = bad || json_object_set_new(record, "cell", json_integer((json_int_t)cell->index));
@@ -162,9 +172,10 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || json_object_set_new(record, "lower", lower_json(p, best));
     bad = bad || (given && set_given(record, given));
     bad = bad || json_object_set(record, "bounds", table->rows);
-    bad = bad || json_object_set_new(record, "best_bound",
-                                     table->best ? json_string(table->best) : json_null());
-    bad = bad || tl_json_set_number(record, "ratio_log10", table->best ? ratio : (double)NAN);
+    bad = bad || set_best(record, "best_bound", "ratio_log10", &table->best, found);
+    bad = bad || set_best(record, "best_proven", "proven_ratio_log10", &table->proven, found);
+    bad = bad ||
+          set_best(record, "best_published", "published_ratio_log10", &table->published, found);
     if (table->violated) bad = bad || json_object_set_new(record, "violation", json_true());
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || set_witness(record, ex, cell, p);
