@@ -94,6 +94,33 @@ Test(certify, tokens_and_directions_edited)
     tl_problem_clear(&problem);
 }
 
+/* (-2, 0, 2) in equal masses: copies of the middle atom moving apart attain 8/3. */
+Test(certify, the_kind_of_a_direction)
+{
+    static const char *const kind[] = {"", ",'direction_kind':'split'",
+                                       ",'direction_kind':'joint'"};
+    const double expected[] = {8.0 / 3, 8.0 / 3, 2.398};
+
+    for (size_t i = 0; i < 3; i++) {
+        tl_problem problem;
+        tl_certified_lower lower;
+        read_text(&problem,
+                  "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'A':[[-1]],"
+                  "'V':[[1]]}]},'tokens':[[-2],[0],[2]],'multiplicity':[2,%d,2],"
+                  "'direction':[[0],[1],[0]]%s}",
+                  2, kind[i]);
+        cr_assert_eq(tl_certify_lower(&problem, &lower, NULL), TL_OK);
+        cr_expect_eq(lower.split, i < 2);
+        cr_expect(lower.lower.value <= expected[i] &&
+                  (i == 2 || lower.lower.value >= expected[i] * (1 - 4 * DBL_EPSILON)));
+        if (i < 2) cr_expect_eq(lower.atom, 1);
+        problem.measure->count[1] = 1;
+        tl_status status = tl_certify_lower(&problem, &lower, NULL);
+        cr_expect_eq(status, i == 1 ? TL_ERR_ARGUMENT : TL_OK);
+        tl_problem_clear(&problem);
+    }
+}
+
 Test(certify, tokens_outside_are_seen_exactly)
 {
     tl_problem problem;

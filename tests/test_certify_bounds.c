@@ -103,6 +103,35 @@ Test(certify_bounds, two_writings_agree)
     for (size_t i = 0; i < ENCLOSED; i++) cr_expect(seen[i] > 0, "%s never applied", enclosed[i]);
 }
 
+/* What `run` asks for: the upper ends alone. */
+Test(certify_bounds, upper_ends)
+{
+    tl_problem problem;
+
+    read_text(&problem, "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s}",
+              problems[1]);
+    tl_certificate c = certify(&problem, NULL);
+    tl_head_facts head[1];
+    tl_bound_query query;
+    cr_assert_eq(tl_bound_query_init(&query, head, problem.layer, problem.measure, NULL,
+                                     problem.domain->radius, NULL),
+                 TL_OK);
+    for (size_t i = 0; i < tl_bound_count(); i++) {
+        const tl_bound *bound = tl_bound_at(i);
+        tl_bound_value value;
+        tl_certified upper;
+        cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
+        cr_assert_eq(tl_certify_upper(&problem, 1, &bound, &value, &upper, NULL), TL_OK);
+        cr_expect_str_eq(upper.text, value.applicable ? c.bound[i].value.high.text : "inf", "%s",
+                         bound->key);
+    }
+    tl_domain_free(problem.domain);
+    problem.domain = NULL;
+    cr_expect_eq(tl_certify_upper(&problem, 0, NULL, NULL, NULL, NULL), TL_ERR_ARGUMENT);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
+
 /* Norms of the matrices of a layer, in closed form. */
 Test(certify_bounds, matrix_norms)
 {

@@ -49,8 +49,8 @@ static bool same_problem(const tl_problem *a, const tl_problem *b)
     return same_layer(a->layer, b->layer) && same_measure(a->measure, b->measure) &&
            same_domain(a->domain, b->domain) && a->has_norm == b->has_norm && a->norm == b->norm &&
            same(a->direction, b->direction, a->measure->m * a->measure->d) &&
-           a->has_value == b->has_value && a->value == b->value &&
-           a->log10_value == b->log10_value && !a->name == !b->name &&
+           a->direction_kind == b->direction_kind && a->has_value == b->has_value &&
+           a->value == b->value && a->log10_value == b->log10_value && !a->name == !b->name &&
            (!a->name || strcmp(a->name, b->name) == 0);
 }
 
@@ -73,6 +73,7 @@ static tl_problem draw_witness(gsl_rng *rng)
         p.direction = malloc(size * sizeof *p.direction);
         for (size_t i = 0; i < size; i++)
             p.direction[i] = ldexp(random_normal(rng), -(int)gsl_rng_uniform_int(rng, 1100));
+        p.direction_kind = (tl_direction_kind)gsl_rng_uniform_int(rng, 3);
     }
     if (gsl_rng_uniform_int(rng, 2)) {
         p.has_value = true;

@@ -7,6 +7,14 @@
 #include "tightlip/domain.h"
 #include "tightlip/norm.h"
 
+/* How a direction moves copies of one atom; the word of the files ("joint", "split") under the key
+ * "direction_kind". */
+typedef enum {
+    TL_DIRECTION_OPEN,  /* the file does not say: either reading gives a lower bound */
+    TL_DIRECTION_JOINT, /* together: a movement of the joint block */
+    TL_DIRECTION_SPLIT  /* apart: row k along +w and -w, every other row zero */
+} tl_direction_kind;
+
 typedef struct {
     char *name;          /* owned, or NULL */
     tl_layer *layer;     /* owned */
@@ -15,9 +23,10 @@ typedef struct {
     bool has_norm;       /* the file names a norm: a witness has these too */
     tl_norm norm;
     double *direction; /* m x d, owned, or NULL */
-    double *log_mass;  /* m, owned: log masses as the file gives them, before the measure normalises
-                          them in double precision; NULL: the measure's */
-    bool has_value;    /* claimed value; log10 may stand in its place past the double range */
+    tl_direction_kind direction_kind;
+    double *log_mass; /* m, owned: log masses as the file gives them, before the measure normalises
+                         them in double precision; NULL: the measure's */
+    bool has_value;   /* claimed value; log10 may stand in its place past the double range */
     double value;
     double log10_value;
 } tl_problem;

@@ -137,6 +137,21 @@ static tl_status read_value(const tl_parse *p, const json_t *root, tl_problem *o
     return TL_OK;
 }
 
+static tl_status read_direction_kind(const tl_parse *p, const json_t *root, tl_problem *out)
+{
+    const json_t *value = json_object_get(root, "direction_kind");
+    const char *name;
+    tl_status s = value ? tl_parse_string(p, value, "direction_kind", &name) : TL_OK;
+
+    if (s || !value) return s;
+    if (!out->direction)
+        return tl_parse_fail(p, "direction_kind", "expected beside a direction only");
+    if (strcmp(name, "joint") != 0 && strcmp(name, "split") != 0)
+        return tl_parse_fail(p, "direction_kind", "expected joint or split, found '%s'", name);
+    out->direction_kind = name[0] == 'j' ? TL_DIRECTION_JOINT : TL_DIRECTION_SPLIT;
+    return TL_OK;
+}
+
 /* What a witness has beyond a problem. */
 static tl_status read_witness(const tl_parse *p, const json_t *root, tl_problem *out)
 {
@@ -154,6 +169,7 @@ static tl_status read_witness(const tl_parse *p, const json_t *root, tl_problem 
         out->has_norm = true;
     }
     if (direction) s = tl_parse_matrix(p, direction, "direction", &m, &d, &out->direction);
+    if (!s) s = read_direction_kind(p, root, out);
     return s ? s : read_value(p, root, out);
 }
 
@@ -178,7 +194,7 @@ static tl_status from_json(const json_t *root, const char *where, bool anywhere,
 {
     static const char *const names[] = {
         "schema", "name", "why",       "attention", "tokens", "multiplicity", "log_mass",
-        "domain", "norm", "direction", "value",     "log10",  "expect"};
+        "domain", "norm", "direction", "value",     "log10",  "expect",       "direction_kind"};
     const tl_parse p = {where, err};
     tl_problem problem = {0};
     const json_t *domain;

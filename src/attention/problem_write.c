@@ -150,6 +150,10 @@ static bool put_witness(json_t *root, const tl_problem *problem)
 
     if (problem->has_norm) ok = put(root, "norm", json_string(tl_norm_name(problem->norm)));
     if (problem->direction) ok = ok && put(root, "direction", matrix(problem->direction, m, d));
+    if (problem->direction && problem->direction_kind != TL_DIRECTION_OPEN)
+        ok = ok &&
+             put(root, "direction_kind",
+                 json_string(problem->direction_kind == TL_DIRECTION_SPLIT ? "split" : "joint"));
     if (!problem->has_value) return ok;
     if (isfinite(problem->value)) ok = ok && put(root, "value", json_real(problem->value));
     /* A norm of zero has no logarithm that JSON can hold. */

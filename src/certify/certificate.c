@@ -72,7 +72,7 @@ static tl_status measure(const tl_certify_run *run, const tl_certify_state *s,
     tl_status status = TL_OK;
 
     arf_pos_inf(high);
-    if (directed) tl_certify_at_direction(s, problem->direction, value);
+    if (directed) tl_certify_at_direction(s, problem, value);
     out->has_upper = !directed || run->settings.enclose;
     if (!out->has_upper) return TL_OK;
     arb_init(whole.ball);

@@ -34,21 +34,23 @@ static bool improves(arb_t value, arb_srcptr image, size_t rows, arb_srcptr v, s
     return better;
 }
 
-void tl_certify_at_direction(const tl_certify_state *s, const double *direction,
+void tl_certify_at_direction(const tl_certify_state *s, const tl_problem *problem,
                              tl_certify_value *value)
 {
     arb_mat_t v, joint, split;
 
     arb_mat_init(v, (slong)s->m, (slong)s->d);
-    tl_certify_matrix_set(v, direction);
+    tl_certify_matrix_set(v, problem->direction);
     arb_mat_init(joint, (slong)s->m, (slong)s->out);
     arb_mat_init(split, (slong)s->m, (slong)s->out);
     tl_certify_apply(s, v, joint, split);
     arb_set_si(value->ball, -1); /* below every quotient */
     value->split = false;
-    (void)improves(value->ball, joint->entries, s->m * s->out, v->entries, s->m * s->d, s->prec);
+    if (problem->direction_kind != TL_DIRECTION_SPLIT)
+        (void)improves(value->ball, joint->entries, s->m * s->out, v->entries, s->m * s->d,
+                       s->prec);
     for (size_t k = 0; k < s->m; k++) {
-        if (!tl_certify_splits(s->mu, k) ||
+        if (problem->direction_kind == TL_DIRECTION_JOINT || !tl_certify_splits(s->mu, k) ||
             !improves(value->ball, split->rows[k], s->out, v->rows[k], s->d, s->prec))
             continue;
         value->split = true;
@@ -97,21 +99,26 @@ tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
     return TL_OK;
 }
 
-static bool is_zero_direction(const tl_problem *problem)
+/* Whether some row of the direction is not zero; split: a row of an atom that has copies. */
+static bool moves(const tl_problem *problem)
 {
-    const size_t size = problem->measure->m * problem->measure->d;
+    const tl_measure *mu = problem->measure;
+    const bool split = problem->direction_kind == TL_DIRECTION_SPLIT;
 
-    for (size_t i = 0; i < size; i++)
-        if (problem->direction[i] != 0) return false;
-    return true;
+    for (size_t i = 0; i < mu->m * mu->d; i++)
+        if (problem->direction[i] != 0 && (!split || tl_certify_splits(mu, i / mu->d))) return true;
+    return false;
 }
 
 tl_status tl_certify_check_norm(const tl_problem *problem, tl_norm norm, tl_error *err)
 {
     if (norm == TL_NORM_INF2)
         return tl_fail(err, TL_ERR_UNSUPPORTED, "norm: expected 2, inf, 1 or fro, found inf2");
-    if (norm == TL_NORM_2 && problem->direction && is_zero_direction(problem))
-        return tl_fail(err, TL_ERR_ARGUMENT, "direction: expected one that is not zero");
+    if (norm == TL_NORM_2 && problem->direction && !moves(problem))
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       problem->direction_kind == TL_DIRECTION_SPLIT
+                           ? "direction: expected one that moves an atom with copies"
+                           : "direction: expected one that is not zero");
     return TL_OK;
 }
 
@@ -129,7 +136,7 @@ static tl_status lower_at(const tl_problem *problem, tl_norm norm, slong prec,
 
     if (status != TL_OK) return status;
     if (norm == TL_NORM_2)
-        tl_certify_at_direction(&s, problem->direction, value);
+        tl_certify_at_direction(&s, problem, value);
     else
         status = tl_certify_entry_norm(&s, norm, value->ball, err);
     tl_certify_state_clear(&s);

@@ -11,7 +11,7 @@ typedef struct {
 } tl_certify_value;
 
 /* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. */
-void tl_certify_at_direction(const tl_certify_state *s, const double *direction,
+void tl_certify_at_direction(const tl_certify_state *s, const tl_problem *problem,
                              tl_certify_value *value);
 /* All of ||J||_2. Errors: TL_ERR_LIMIT. */
 TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,

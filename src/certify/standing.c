@@ -90,6 +90,15 @@ static void from_logarithm(arb_t bound, double log_value)
     mag_zero(arb_radref(bound));
 }
 
+/* A ball by the formula (true), or what the double says. */
+static bool bound_ball(arb_t ball, const tl_bound *bound, const tl_certify_facts *f,
+                       double log_value)
+{
+    if (tl_certify_formula(ball, bound->key, f) && arb_is_finite(ball)) return true;
+    from_logarithm(ball, log_value);
+    return false;
+}
+
 static void stand(const tl_certify_run *run, const tl_certify_facts *f, const arb_t value, size_t i,
                   tl_certificate *out)
 {
@@ -98,14 +107,9 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
 
     if (!row->applicable) return;
     arb_init(bound);
-    row->enclosed = tl_certify_formula(bound, row->bound->key, f) && arb_is_finite(bound);
-    if (row->enclosed) {
-        tl_certify_round(&row->value, bound, f->prec);
-    } else {
-        from_logarithm(bound, run->log_value[i]);
-        tl_certify_round(&row->value, bound, f->prec);
-        row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
-    }
+    row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
+    tl_certify_round(&row->value, bound, f->prec);
+    if (!row->enclosed) row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
     if (row->bound->norm == out->norm) row->standing = compare(bound, value);
     if (row->standing == TL_STANDS_OPEN && row->counts)
         (void)snprintf(out->why, sizeof out->why, "the bound %s: in [%s, %s]", row->bound->key,
@@ -127,4 +131,29 @@ tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s,
     for (size_t i = 0; i < out->bounds; i++) stand(run, &f, value, i, out);
     tl_certify_facts_clear(&f);
     return TL_OK;
+}
+
+tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bound *const *bound,
+                           const tl_bound_value *value, tl_certified *upper, tl_error *err)
+{
+    tl_certify_state s;
+    tl_certify_facts f;
+    tl_enclosure enclosure;
+    arb_t ball;
+
+    if (!problem->domain) return tl_fail(err, TL_ERR_ARGUMENT, "domain: expected one, found none");
+    tl_status status = tl_certify_state_init(&s, problem, TL_CERTIFY_FIRST_BITS, err);
+    if (status != TL_OK) return status;
+    status = tl_certify_facts_init(&f, &s, problem->domain, err);
+    arb_init(ball);
+    for (size_t i = 0; i < count && status == TL_OK; i++) {
+        arb_zero_pm_inf(ball);
+        if (value[i].applicable) (void)bound_ball(ball, bound[i], &f, value[i].log_value);
+        tl_certify_round(&enclosure, ball, f.prec);
+        upper[i] = enclosure.high;
+    }
+    arb_clear(ball);
+    if (status == TL_OK) tl_certify_facts_clear(&f);
+    tl_certify_state_clear(&s);
+    return status;
 }

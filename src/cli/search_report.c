@@ -19,6 +19,7 @@ tl_problem tl_cli_search_witness(const tl_cli_search_report *report)
         .has_norm = true,
         .norm = report->problem->norm,
         .direction = result->direction,
+        .direction_kind = result->norm.split ? TL_DIRECTION_SPLIT : TL_DIRECTION_JOINT,
         .has_value = true,
         .value = result->norm.value,
         .log10_value = result->norm.log_value / M_LN10,

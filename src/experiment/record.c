@@ -116,6 +116,7 @@ static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const 
                           .has_norm = true,
                           .norm = ex->norm,
                           .direction = ex->norm == TL_NORM_2 ? p->direction : NULL,
+                          .direction_kind = p->norm.split ? TL_DIRECTION_SPLIT : TL_DIRECTION_JOINT,
                           .has_value = true,
                           .value = exp(p->norm.log_value),
                           .log10_value = p->norm.log_value / TL_LN10};
