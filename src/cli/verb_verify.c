@@ -135,7 +135,10 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
 
     if (status == TL_OK)
         status = tl_problem_from_json_anywhere(item->document, item->label, &problem, &why);
-    if (status == TL_OK) status = tl_certify_problem(&problem, settings, &c, &why);
+    if (status == TL_OK) {
+        status = tl_certify_problem(&problem, settings, &c, &why);
+        if (status != TL_OK) tl_error_prefix(&why, "%s", item->label);
+    }
     tl_problem_clear(&problem);
     if (status != TL_OK && only) {
         *err = why;
