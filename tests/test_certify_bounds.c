@@ -28,7 +28,13 @@ static const char *const problems[] = {
     "'heads':[{'A':[[0]],'V':[[2]]}]},'tokens':[[0.5],[1]]",
     "'heads':[{'A':[[1e-200]],'V':[[2]]}]},'tokens':[[0.5],[1],[-0.5]]",
     "'heads':[{'A':[[-40]],'V':[[2]]}]},'tokens':[[5],[1],[-4]],'multiplicity':[2,2,9]",
+    "'bias':-2,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]],"
+    "'multiplicity':[3,70]",
+    "'bias':0.25,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]]",
 };
+
+/* The first problem of kind sigmoid. */
+enum { SIGMOID = sizeof problems / sizeof problems[0] - 2 };
 
 /* By query of the same ball as the certificate's. */
 static double log_double(const tl_problem *problem, const tl_bound *bound)
@@ -58,7 +64,7 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
 static const char *const enclosed[] = {"castin-general", "castin-mean-field", "half-softmax",
                                        "schur",          "newhouse-inf2",     "sharp-inf2",
                                        "w-infinity",     "causal-closed",     "yudin-local",
-                                       "lipschitznorm",  "released-helper"};
+                                       "lipschitznorm",  "released-helper",   "sigmoid"};
 
 enum { ENCLOSED = sizeof enclosed / sizeof enclosed[0] };
 
@@ -76,8 +82,8 @@ Test(certify_bounds, two_writings_agree)
 
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         tl_problem problem;
-        read_text(&problem, "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s}",
-                  problems[i]);
+        read_text(&problem, "{'schema':'tightlip/problem/1','attention':{'kind':'%s',%s}",
+                  i < SIGMOID ? "dot" : "sigmoid", problems[i]);
         tl_certificate c = certify(&problem, NULL);
         cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
         for (size_t j = 0; j < c.bounds; j++) {

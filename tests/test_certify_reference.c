@@ -9,8 +9,9 @@
 
 #include "tightlip/certify.h"
 
-static const char *const names[] = {"plain",  "saturated", "huge", "copies", "split",
-                                    "causal", "heads",     "l2",   "rare",   "rarest"};
+static const char *const names[] = {"plain",   "saturated",     "huge",     "copies", "split",
+                                    "causal",  "heads",         "l2",       "rare",   "rarest",
+                                    "sigmoid", "sigmoid-heads", "l2-causal"};
 
 static const struct {
     tl_norm norm;
@@ -134,7 +135,8 @@ static const char *const golden[] = {
     "causal-0",    "causal-1",    "causal-2",    "copies-0",     "copies-1",     "copies-2",
     "dot-0",       "dot-1",       "dot-2",       "l2-0",         "l2-1",         "l2-2",
     "l2-copies-0", "l2-copies-1", "l2-copies-2", "multihead-0",  "multihead-1",  "multihead-2",
-    "saturated-0", "saturated-1", "saturated-2", "split-wins-0", "split-wins-1", "split-wins-2"};
+    "saturated-0", "saturated-1", "saturated-2", "split-wins-0", "split-wins-1", "split-wins-2",
+    "sigmoid-0",   "sigmoid-1",   "sigmoid-2"};
 
 /* The values of the golden files are dense double results: off by rounding of the Jacobian's size
  * and, where rows are saturated, of large logits. */

@@ -6,6 +6,8 @@
  * Kind l2 (Kim, Papamakarios, Mnih 2021), query and key tied, A = Q'Q/sqrt(k), k <= d:
  *          logit_ij = -|Q (x_i - x_j)|^2 / sqrt(k),  f_h(X)_i = V A sum_j P_ij x_j;
  *          K and the biases are NULL, scale is 1.
+ * Kind sigmoid (Ramapuram et al. 2025): f_h(X)_i = V sum_j sigmoid(logit_ij + bias) x_j + bv,
+ *          weights not normalised; here bk counts.
  * Layer:   F(X)_i = O [f_1(X)_i ; .. ; f_H(X)_i], O = NULL: plain concatenation.
  * Source: Vaswani et al. 2017; THEORY notation in src/bounds/README.md section 1. */
 #ifndef TIGHTLIP_ATTENTION_H
@@ -67,6 +69,7 @@ typedef struct {
     size_t heads;
     tl_head *head; /* owned */
     double *O;     /* out x values, owned, or NULL: identity */
+    double bias;   /* kind sigmoid: added to every logit; 0 after tl_layer_alloc */
 } tl_layer;
 
 /* Takes ownership of nothing: copies every array. heads[h].Q.. may be NULL only where tl_head says

@@ -47,7 +47,7 @@ typedef struct {
                              space, for kind l2 alone */
     double radius_origin; /* of a ball about the origin that holds every token: published bounds
                              need it */
-    bool biased;          /* some c_h is not zero */
+    bool biased;          /* some c_h is not zero (kind sigmoid: or a bk) */
     size_t heads;
     const tl_head_facts *head; /* borrowed */
     double norm_o;             /* ||O||_2, 1 without an output matrix */

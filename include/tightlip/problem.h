@@ -36,8 +36,8 @@ typedef struct {
  * "why" and "name" are allowed at the top), NaN, ragged or empty matrices, shapes of Q, K, V,
  * biases, tokens, direction and output that do not fit, multiplicities that are not positive 64-bit
  * integers, both multiplicity and log_mass, masses that do not sum to one, radius <= 0, a token
- * outside the domain, value and log10 that contradict each other, documents above 2^31 bytes; other
- * kinds than dot and l2 with TL_ERR_UNSUPPORTED. Cost: linear in the file. Source: DESIGN section
+ * outside the domain, value and log10 that contradict each other, documents above 2^31 bytes; kind
+ * cosine with TL_ERR_UNSUPPORTED. Cost: linear in the file. Source: DESIGN section
  * 3, repeated in README. */
 TL_MUST_USE tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err);
 /* The same from a parsed document; `where` names it in messages. */

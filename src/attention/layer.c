@@ -165,8 +165,11 @@ tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, const double *A,
 
 tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer)
 {
-    return tl_layer_alloc(out, layer->kind, layer->mask, layer->d, layer->heads, layer->head,
-                          layer->O, layer->out, NULL);
+    tl_status s = tl_layer_alloc(out, layer->kind, layer->mask, layer->d, layer->heads, layer->head,
+                                 layer->O, layer->out, NULL);
+
+    if (!s) (*out)->bias = layer->bias;
+    return s;
 }
 
 void tl_layer_free(tl_layer *layer)

@@ -100,15 +100,23 @@ static tl_status read_kind_and_mask(const tl_parse *p, const json_t *value, tl_k
         if (tl_mask_from_name(name, mask))
             return tl_parse_fail(p, "attention.mask", "expected none or causal, found '%s'", name);
     }
-    if (*kind != TL_KIND_DOT && *kind != TL_KIND_L2)
+    if (*kind == TL_KIND_COSINE)
         return tl_fail(p->err, TL_ERR_UNSUPPORTED,
-                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot' "
-                       "and 'l2'",
+                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot', "
+                       "'l2' and 'sigmoid'",
                        p->document, tl_kind_name(*kind));
-    if (json_object_get(value, "bias"))
-        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found '%s'",
-                             tl_kind_name(*kind));
     return TL_OK;
+}
+
+static tl_status read_bias(const tl_parse *p, const json_t *value, tl_kind kind, double *bias)
+{
+    const json_t *found = json_object_get(value, "bias");
+
+    if (!found) return TL_OK;
+    if (kind != TL_KIND_SIGMOID)
+        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found '%s'",
+                             tl_kind_name(kind));
+    return tl_parse_number(p, found, "attention.bias", bias);
 }
 
 static void clear_heads(tl_head *head, size_t heads)
@@ -144,13 +152,14 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
     static const char *const names[] = {"kind", "mask", "heads", "output", "bias"};
     const json_t *array, *output;
     size_t heads, values = 0, rows = 0;
-    double *O = NULL;
+    double *O = NULL, bias = 0;
     tl_head *head;
     tl_kind kind;
     tl_mask mask;
     tl_status s = tl_parse_object(p, value, "attention", names, COUNT(names));
 
     if (!s) s = read_kind_and_mask(p, value, &kind, &mask);
+    if (!s) s = read_bias(p, value, kind, &bias);
     if (s) return s;
     array = json_object_get(value, "heads");
     heads = json_array_size(array);
@@ -166,7 +175,10 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
     if (!s && output) s = tl_parse_matrix(p, output, "attention.output", &rows, &values, &O);
     if (!s) {
         s = tl_layer_alloc(out, kind, mask, d, heads, head, O, rows, p->err);
-        if (s) tl_error_prefix(p->err, "%s: attention", p->document);
+        if (s)
+            tl_error_prefix(p->err, "%s: attention", p->document);
+        else
+            (*out)->bias = bias;
     }
     clear_heads(head, heads);
     free(O);

@@ -96,6 +96,7 @@ static json_t *layer_to_json(const tl_layer *layer)
 
     ok = ok && put(object, "kind", json_string(tl_kind_name(layer->kind)));
     ok = ok && put(object, "mask", json_string(tl_mask_name(layer->mask)));
+    if (layer->kind == TL_KIND_SIGMOID) ok = ok && put(object, "bias", json_real(layer->bias));
     for (size_t h = 0; h < layer->heads && ok; h++) {
         const tl_head *head = &layer->head[h];
         ok = json_array_append_new(heads, layer->kind == TL_KIND_L2

@@ -82,6 +82,9 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     if (status != TL_OK) return status;
     const double query_bias = head->bq ? tl_nrm2(head->k, head->bq) : 0;
     *biased = *biased || (query_bias > 0 && size.key > 0 && size.scale > 0);
+    /* A key bias drops out of a softmax only. */
+    if (layer->kind == TL_KIND_SIGMOID && head->bk && tl_nrm2(head->k, head->bk) > 0)
+        *biased = true;
     at_centre = size.key * query_bias * size.steps * size.scale + (query_bias > 0 ? size.lost : 0) +
                 error * centre_norm;
     at_centre +=
@@ -190,7 +193,8 @@ tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const 
                               .head = head,
                               .norm_o = 1,
                               .layer = layer,
-                              .measure = measure};
+                              .measure = measure,
+                              .bias = layer->bias};
     /* Above 2^53 the conversion may round down. */
     if (!query->infinite) query->n = (double)measure->n;
     if (query->n >= 0x1p53) query->n = nextafter(query->n, (double)INFINITY);

@@ -129,7 +129,7 @@ static void sigmoid(arb_t value, const tl_certify_facts *f, size_t h)
     arb_init(t);
     arb_init(slope);
     origin_g(g, f, h);
-    arb_set_d(t, 0.0);
+    arb_set_d(t, f->state->layer->bias);
     arb_add(value, t, g, f->prec);
     arb_neg(value, value);
     arb_exp(value, value, f->prec);

@@ -85,7 +85,7 @@ static void set_sigmoid(tl_certify_row *row, const tl_certify_state *s)
     arb_init(up);
     arb_init(down);
     for (size_t l = 0; l < row->seen; l++) {
-        arb_set_d(up, 0.0);
+        arb_set_d(up, s->layer->bias);
         arb_add(row->slope + l, row->slope + l, up, s->prec);
         arb_neg(up, row->slope + l);
         arb_exp(up, up, s->prec);

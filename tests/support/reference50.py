@@ -179,6 +179,12 @@ def problems():
                                               "V": [[1.0, 0.0], [0.5, 1.0]]}]},
                      "tokens": [[-20.0, 1.0], [20.0, 0.0], [0.0, 3.0]],
                      "log_mass": [0.0, -800.0, -750.0]}
+    yield "sigmoid-heads", {"attention": {"kind": "sigmoid", "mask": "causal", "bias": 0.5,
+                                          "heads": heads, "output": draw(rng, 2, 4)},
+                            "tokens": draw(rng, 3, 3)}
+    yield "l2-causal", {"attention": {"kind": "l2", "mask": "causal",
+                                      "heads": [{"Q": draw(rng, 2, 3), "V": draw(rng, 2, 3)}]},
+                        "tokens": draw(rng, 4, 3)}
 
 
 def main():
