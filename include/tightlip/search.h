@@ -40,7 +40,9 @@ typedef enum {
 #define X(id, name, text) id,
     TL_START_LIST(X)
 #undef X
-        TL_START_COUNT
+        TL_START_COUNT,
+    TL_START_NEIGHBOUR = TL_START_COUNT /* of tl_search_warm; no row, since it has no name to ask
+                                           for */
 } tl_start;
 
 const char *tl_objective_name(tl_objective objective);
@@ -109,6 +111,23 @@ TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
 TL_MUST_USE tl_status tl_search_restart(const tl_search_problem *problem,
                                         const tl_search_settings *settings, uint64_t r,
                                         tl_search_result *result, tl_error *err);
+/* The input of another problem of the same width, as a start. */
+typedef struct {
+    const tl_layer *layer;     /* borrowed; its A counts when A is searched */
+    const tl_measure *measure; /* borrowed */
+    double radius;             /* of the ball it was found in */
+} tl_search_witness;
+
+/* A restart from that input, carried over to this problem's radius, ||A|| and n. With the same n or
+ * a multiple of it (or n infinite), and ||A|| radius^2 no smaller, the input is feasible here, and
+ * the result is no less than its value, to rounding. No result (measure NULL, TL_OK) when the
+ * witness has another width or more atoms than the problem allows. A pure function of (problem,
+ * settings, witness, r); r takes its random stream from restart r, so it should be at least
+ * settings->restarts. */
+TL_MUST_USE tl_status tl_search_warm(const tl_search_problem *problem,
+                                     const tl_search_settings *settings,
+                                     const tl_search_witness *witness, uint64_t r,
+                                     tl_search_result *result, tl_error *err);
 /* Of `count` restart results the best (ties: lower index) is moved to *best, the others are
  * cleared; evaluations are summed. */
 void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best);

@@ -4,11 +4,11 @@
 #include "experiment/run.h"
 
 /* The good results move to the front, in order, so that reduction sees no holes. */
-static size_t compact(tl_cell_work *work, size_t restarts)
+static size_t compact(tl_cell_work *work)
 {
     size_t count = 0;
 
-    for (size_t r = 0; r < restarts; r++) {
+    for (size_t r = 0; r < work->items; r++) {
         tl_search_result moved;
         if (!work->good[r]) continue;
         moved = work->slot[r];
@@ -20,7 +20,7 @@ static size_t compact(tl_cell_work *work, size_t restarts)
     return count;
 }
 
-char *tl_cell_finish(const tl_experiment *ex, tl_cell_work *work, size_t index, size_t restarts)
+char *tl_cell_finish(const tl_experiment *ex, tl_cell_work *work, size_t index)
 {
     tl_search_result best = {0};
     tl_error err = {0};
@@ -28,22 +28,22 @@ char *tl_cell_finish(const tl_experiment *ex, tl_cell_work *work, size_t index, 
     size_t count = 0;
 
     if (work->cell && work->cell->searched) {
-        count = compact(work, restarts);
+        count = compact(work);
         if (count > 0) tl_search_reduce(work->slot, count, &best);
-        memset(work->good, 0, restarts * sizeof *work->good);
+        memset(work->good, 0, work->items * sizeof *work->good);
     }
     if (!work->cell || (work->cell->searched && count == 0))
         line = tl_record_failure(ex, index, work->why ? work->why : "no restart succeeded");
     else if (tl_record_make(ex, work->cell, work->cell->searched ? &best : NULL, &line, &err))
         line = err.status == TL_ERR_MEMORY ? NULL : tl_record_failure(ex, index, err.text);
     if (count > 0) tl_search_result_clear(&best);
-    tl_cell_work_clear(work, restarts);
+    tl_cell_work_clear(work);
     return line;
 }
 
-void tl_cell_work_clear(tl_cell_work *work, size_t restarts)
+void tl_cell_work_clear(tl_cell_work *work)
 {
-    for (size_t r = 0; work->slot && work->good && r < restarts; r++)
+    for (size_t r = 0; work->slot && work->good && r < work->items; r++)
         if (work->good[r]) tl_search_result_clear(&work->slot[r]);
     tl_cell_free(work->cell);
     free(work->slot);

@@ -45,6 +45,7 @@ struct tl_experiment {
     size_t variables;
     tl_variable *variable; /* owned; the last one varies fastest */
     size_t cells;
+    bool warm; /* cells start from the witnesses of their neighbours too */
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows */
     json_t *files;          /* data files read: path -> {bytes, fnv1a64} */

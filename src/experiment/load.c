@@ -139,10 +139,23 @@ static tl_status read_count(tl_experiment *ex, const char *key, size_t *out, tl_
     return s;
 }
 
+static tl_status read_warm(tl_experiment *ex, tl_error *err)
+{
+    static const char *const names[] = {"none", "neighbours"};
+    const config_setting_t *at = config_setting_get_member(ex->search, "warm");
+    const char *word = "none";
+    tl_status s = at ? tl_config_text(ex, at, &word, err) : TL_OK;
+
+    ex->warm = strcmp(word, "neighbours") == 0;
+    if (!s && !ex->warm && strcmp(word, "none") != 0)
+        s = tl_config_unknown(ex, at, err, "warm", word, names, COUNT(names));
+    return s;
+}
+
 static tl_status read_search(tl_experiment *ex, tl_error *err)
 {
-    static const char *const keys[] = {"atoms", "restarts",   "evaluations", "starts",
-                                       "seed",  "mass_ratio", "objective",   "seconds"};
+    static const char *const keys[] = {"atoms",      "restarts",  "evaluations", "starts", "seed",
+                                       "mass_ratio", "objective", "seconds",     "warm"};
     const config_setting_t *starts, *seed, *seconds;
     long long value = 0;
     tl_status s;
@@ -154,6 +167,7 @@ static tl_status read_search(tl_experiment *ex, tl_error *err)
     starts = config_setting_get_member(ex->search, "starts");
     seed = config_setting_get_member(ex->search, "seed");
     seconds = config_setting_get_member(ex->search, "seconds");
+    if (!s) s = read_warm(ex, err);
     if (!s) s = read_count(ex, "restarts", &ex->settings.restarts, err);
     if (!s) s = read_count(ex, "evaluations", &ex->settings.evaluations, err);
     if (!s && starts) s = read_starts(ex, starts, err);

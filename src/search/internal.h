@@ -99,11 +99,28 @@ bool tl_start_applies(const tl_search_problem *problem, tl_start start);
 TL_MUST_USE tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rng *rng,
                                     tl_point *p);
 
+/* Ways to carry a witness over: logits and shares of the mass as they were; stretched to the whole
+ * ball; stretched, with logarithms of masses in proportion to ||A|| R^2; all multiplicities but the
+ * largest as they were. */
+typedef enum {
+    TL_WARM_KEEP,
+    TL_WARM_STRETCH,
+    TL_WARM_STRETCH_MASSES,
+    TL_WARM_BULK,
+    TL_WARM_VARIANTS
+} tl_warm_variant;
+/* Fills p, feasible, whole multiplicities when n is finite. *usable is false where the witness does
+ * not fit (width, number of atoms) or the variant is no other start than TL_WARM_KEEP. */
+TL_MUST_USE tl_status tl_warm_make(const tl_search_problem *problem, const tl_search_witness *w,
+                                   tl_warm_variant variant, tl_point *p, bool *usable);
+
 /* One random change of p (split, merge, shift mass, add, drop, relocate, shake); stays feasible. */
 TL_MUST_USE tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p);
 /* Merges atoms closer than `within`; true when something was merged. */
 bool tl_move_merge(const tl_search_problem *problem, tl_point *p, double within);
 
+/* What is maximised, of a computed norm. */
+double tl_objective_log(tl_objective objective, const tl_norm_result *norm);
 /* log-sum-exp normalisation of m log-masses. */
 void tl_masses_normalise(size_t m, double *log_mass);
 /* g = ||A||_2 radius^2 of the problem's first head: the size of its logits. */

@@ -34,8 +34,8 @@ const char *tl_start_name(tl_start start)
         return name;
         TL_START_LIST(X)
 #undef X
-    case TL_START_COUNT:
-        break;
+    case TL_START_NEIGHBOUR:
+        return "neighbour";
     }
     return "?";
 }

@@ -158,25 +158,46 @@ static tl_status begin(restart_state *s, tl_start start, uint64_t r, uint64_t ev
     return status == TL_ERR_NUMERIC ? TL_OK : status;
 }
 
+/* What every restart does with the best of its beginnings. */
+static tl_status refine(restart_state *s)
+{
+    bool improved;
+    const uint64_t share = s->problem->n && !s->best.integral ? 70 : 90;
+    tl_status status = explore(s, s->ev.budget * share / 100);
+    if (!status && s->problem->n) status = make_integral(s);
+    if (status) return status;
+    tl_point_copy(&s->trial, &s->best);
+    return try_trial(s, s->ev.budget - s->ev.used, &improved);
+}
+
 /* Every second restart begins once and climbs far, the others race several beginnings and go on
  * with the best: the first kind keeps basins that pay late, the second finds those that are rare.
  */
 static tl_status search_from(restart_state *s, tl_start start, uint64_t r)
 {
-    bool improved;
     const uint64_t racers = r % 2 ? s->ev.budget / 250 : 0;
     tl_status status = begin(s, start, r, racers ? s->ev.budget / 12 + 1 : s->ev.budget / 3 + 1);
     for (uint64_t i = 0; !status && i < racers && i < 8; i++)
         status = begin(s, start_of(s->problem, s->settings->starts, gsl_rng_get(s->rng)), r,
                        s->ev.budget / 24 + 1);
-    const uint64_t share = s->problem->n && !s->best.integral ? 70 : 90;
-    if (!status) status = explore(s, s->ev.budget * share / 100);
-    if (!status && s->problem->n) status = make_integral(s);
-    if (!status) {
-        tl_point_copy(&s->trial, &s->best);
-        status = try_trial(s, s->ev.budget - s->ev.used, &improved);
+    return status ? status : refine(s);
+}
+
+/* From every way to carry the witness over. *usable: at least one there is. */
+static tl_status search_near(restart_state *s, const tl_search_witness *witness, bool *usable)
+{
+    *usable = false;
+    for (int v = 0; v < (int)TL_WARM_VARIANTS; v++) {
+        bool fits, improved;
+        tl_status status = tl_warm_make(s->problem, witness, (tl_warm_variant)v, &s->trial, &fits);
+        if (status) return status;
+        if (!fits) continue;
+        if (!*usable) tl_point_copy(&s->best, &s->trial);
+        *usable = true;
+        status = try_trial(s, s->ev.budget / 12 + 1, &improved);
+        if (status && status != TL_ERR_NUMERIC) return status;
     }
-    return status;
+    return *usable ? refine(s) : TL_OK;
 }
 
 /* Equal atoms become one; atoms too close to tell apart too, when that costs nothing. */
@@ -218,26 +239,16 @@ static tl_status finish(restart_state *s, tl_start start, uint64_t r, tl_search_
         tl_search_result_clear(result);
         return status;
     }
-    switch (s->problem->objective) {
-    case TL_OBJECTIVE_NORM:
-        result->log_objective = result->norm.log_value;
-        break;
-    case TL_OBJECTIVE_JOINT:
-        result->log_objective = result->norm.log_joint;
-        break;
-    case TL_OBJECTIVE_SPLIT:
-        result->log_objective = result->norm.log_split;
-        break;
-    case TL_OBJECTIVE_SPLIT_GAIN:
-        result->log_objective = result->norm.log_split - result->norm.log_joint;
-    }
+    result->log_objective = tl_objective_log(s->problem->objective, &result->norm);
     result->stop = s->late ? TL_STOP_TIME : s->stationary ? TL_STOP_STATIONARY : TL_STOP_BUDGET;
     if (s->problem->n == 1) result->stop = TL_STOP_EXACT;
     return TL_OK;
 }
 
-tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_settings *settings,
-                            uint64_t r, tl_search_result *result, tl_error *err)
+/* From a construction, or from a witness where there is one. */
+static tl_status run_restart(const tl_search_problem *problem, const tl_search_settings *settings,
+                             const tl_search_witness *witness, uint64_t r, tl_search_result *result,
+                             tl_error *err)
 {
     const size_t d = problem->layer->d;
     size_t capacity = problem->atoms;
@@ -250,10 +261,11 @@ tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_se
     if (!s.rng || !tl_point_init(&s.best, capacity, d, problem->worst_a) ||
         !tl_point_init(&s.trial, capacity, d, problem->worst_a))
         status = TL_ERR_MEMORY;
-    const tl_start start = start_of(problem, settings->starts, r);
-    if (!status) status = search_from(&s, start, r);
-    if (!status) status = tidy(&s);
-    if (!status) status = finish(&s, start, r, result, err);
+    const tl_start start = witness ? TL_START_NEIGHBOUR : start_of(problem, settings->starts, r);
+    bool usable = true;
+    if (!status) status = witness ? search_near(&s, witness, &usable) : search_from(&s, start, r);
+    if (!status && usable) status = tidy(&s);
+    if (!status && usable) status = finish(&s, start, r, result, err);
     if (status && err && err->status != status)
         (void)tl_fail(err, status, "restart %llu: %s", (unsigned long long)r,
                       tl_status_text(status));
@@ -263,4 +275,17 @@ tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_se
     tl_evaluator_clear(&s.ev);
     if (s.rng) gsl_rng_free(s.rng);
     return status;
+}
+
+tl_status tl_search_restart(const tl_search_problem *problem, const tl_search_settings *settings,
+                            uint64_t r, tl_search_result *result, tl_error *err)
+{
+    return run_restart(problem, settings, NULL, r, result, err);
+}
+
+tl_status tl_search_warm(const tl_search_problem *problem, const tl_search_settings *settings,
+                         const tl_search_witness *witness, uint64_t r, tl_search_result *result,
+                         tl_error *err)
+{
+    return run_restart(problem, settings, witness, r, result, err);
 }

@@ -1,7 +1,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tightlip/search.h"
+#include "search/internal.h"
+
+double tl_objective_log(tl_objective objective, const tl_norm_result *norm)
+{
+    switch (objective) {
+    case TL_OBJECTIVE_JOINT:
+        return norm->log_joint;
+    case TL_OBJECTIVE_SPLIT:
+        return norm->log_split;
+    case TL_OBJECTIVE_SPLIT_GAIN:
+        return norm->log_split - norm->log_joint;
+    default:
+        return norm->log_value;
+    }
+}
 
 void tl_search_result_clear(tl_search_result *result)
 {
