@@ -84,6 +84,27 @@ Test(certify, huge_inputs_decide)
     tl_problem_clear(&problem);
 }
 
+/* Finite numbers whose products leave the double range: the norm is certified, the bounds say why
+ * not. */
+Test(certify, past_the_double_range)
+{
+    tl_problem problem;
+
+    read_text(&problem, PAIR, ",'direction':[[0.8],[0.6]]");
+    problem.layer->head[0].Q[0] = -1e300;
+    problem.measure->x[0] = -1e10;
+    problem.measure->x[1] = 1e10;
+    problem.domain->radius = 1e10;
+    tl_certificate c = certify(&problem, NULL);
+    const double expected = sqrt(99 * 0.36 + 0.64 / 99);
+    cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "%s", c.why);
+    cr_expect(fabs(c.norm_at_x.low.value - expected) < 1e-14 * expected);
+    for (size_t i = 0; i < c.bounds; i++)
+        cr_expect(c.bound[i].applicable || strlen(c.bound[i].why) > 0, "%s", c.bound[i].bound->key);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
+
 Test(certify, refusals_name_the_reason)
 {
     static const struct {

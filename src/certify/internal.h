@@ -97,6 +97,7 @@ typedef struct {
     bool infinite, masked;
     fmpz_t n;
     arb_t radius, radius_origin, norm_o;
+    arb_t norm_x; /* ||X||_2 over all copies; only for kind dot, finite n, no mask */
     tl_certify_head_facts *head;
     const tl_certify_state *state; /* borrowed */
 } tl_certify_facts;

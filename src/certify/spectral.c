@@ -48,7 +48,8 @@ static bool normalise(arb_mat_t P)
 static bool guess(arb_mat_t v, const arb_mat_t G, slong prec)
 {
     const slong size = arb_mat_nrows(G);
-    const int squarings = size <= 32 ? 40 : size <= 200 ? 14 : 6, powers = 24;
+    /* A squaring costs as much as `size` powers; where it is dear, the enclosure is left wider. */
+    const int squarings = size <= 32 ? 40 : size <= 64 ? 14 : 0, powers = size <= 64 ? 24 : 120;
     slong top = 0;
     arb_mat_t P, next;
 
