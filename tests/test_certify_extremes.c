@@ -112,8 +112,6 @@ Test(certify, refusals_name_the_reason)
         tl_norm norm;
         tl_status status;
     } rows[] = {
-        {"'mask':'none','heads':[{'A':[[1]],'V':[[1]]}]},'tokens':[[1]]", "inf2", TL_NORM_INF2,
-         TL_ERR_UNSUPPORTED},
         {"'mask':'causal','heads':[{'A':[[1]],'V':[[1]]}]},'tokens':[[1]],'multiplicity':[2]",
          "mask", TL_NORM_2, TL_ERR_UNSUPPORTED},
         {"'mask':'none','heads':[{'A':[[1]],'V':[[1]]}]},'tokens':[[1]],'log_mass':[0]", "fro",

@@ -131,6 +131,42 @@ Test(certify_reference, at_the_direction)
     }
 }
 
+/* (inf,2): just below the ascent of the double path, where that has the kind, and never above the
+ * norms that dominate it. */
+Test(certify_reference, largest_movement)
+{
+    size_t compared = 0;
+
+    for (size_t i = 0; i < NAMES; i++) {
+        tl_problem problem;
+        tl_norm_result norm;
+        tl_certified_lower lower;
+        tl_error err = {.text = ""};
+        json_t *root = load("reference", names[i], &problem);
+        problem.has_norm = true;
+        problem.norm = TL_NORM_INF2;
+        cr_assert_eq(tl_certify_lower(&problem, &lower, &err), TL_OK, "%s: %s", names[i], err.text);
+        tl_status status =
+            tl_norm_compute(problem.layer, problem.measure, TL_NORM_INF2, NULL, &norm, &err);
+        cr_assert(status == TL_OK || status == TL_ERR_UNSUPPORTED, "%s", err.text);
+        if (status == TL_OK) {
+            compared++;
+            cr_expect(fabs(lower.lower.value - norm.value) <= 1e-11 * norm.value, "%s: %s, %.17g",
+                      names[i], lower.lower.text, norm.value);
+        }
+        if (problem.measure->count) {
+            /* |y| <= |y|_2 of all tokens <= ||J||_2 sqrt(n). */
+            const char *two =
+                json_string_value(json_object_get(json_object_get(root, "expect"), "norm_2"));
+            cr_expect(lower.lower.value <= strtod(two, NULL) * sqrt((double)problem.measure->n),
+                      "%s", names[i]);
+        }
+        json_decref(root);
+        tl_problem_clear(&problem);
+    }
+    cr_expect(compared >= 7, "%zu", compared);
+}
+
 static const char *const golden[] = {
     "causal-0",    "causal-1",    "causal-2",    "copies-0",     "copies-1",     "copies-2",
     "dot-0",       "dot-1",       "dot-2",       "l2-0",         "l2-1",         "l2-2",

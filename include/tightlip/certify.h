@@ -12,9 +12,9 @@
  * tightlip/bounds.h: every other. Whether the hypotheses of a bound hold is asked there for all.
  *
  * Kinds: dot, l2, sigmoid, several heads, biases, output matrix; causal mask with all tokens
- * written out. Norms: 2, inf, 1, fro. FLINT, on which Arb stands, aborts when memory runs out, and
- * keeps caches per thread: a thread that has used this module calls tl_certify_cleanup() before it
- * ends. */
+ * written out. Norms: 2, inf, 1, fro; inf2 from below. FLINT, on which Arb stands, aborts when
+ * memory runs out, and keeps caches per thread: a thread that has used this module calls
+ * tl_certify_cleanup() before it ends. */
 #ifndef TIGHTLIP_CERTIFY_H
 #define TIGHTLIP_CERTIFY_H
 
@@ -48,11 +48,11 @@ typedef struct {
  * at the stored direction v, read as a movement of the joint block (coordinates sqrt(a_k) y_k) and,
  * for every atom that has copies, as their movement apart; the larger, or the one that the file
  * names. Norms inf, 1, fro: the norm
- * itself, no direction needed. Errors: TL_ERR_ARGUMENT (norm 2 without a direction, or a zero one),
- * TL_ERR_UNSUPPORTED (kind cosine; norm inf2; a mask with copies; mean field with sigmoid or fro),
- * TL_ERR_LIMIT (nothing above zero at 4096 bits), TL_ERR_MEMORY. Cost: O(H m^2 (k + v)) operations
- * on balls, O(H m^2 d out) for inf, 1, fro: 0.03 to 0.1 ms for m <= 6, d <= 4. Source: src/bounds/
- * README.md sections 1 and 2. */
+ * itself, no direction needed; inf2: what an ascent finds. Errors: TL_ERR_ARGUMENT (norm 2 without
+ * a direction, or a zero one), TL_ERR_UNSUPPORTED (kind cosine; a mask with copies; mean field with
+ * sigmoid or fro), TL_ERR_LIMIT (nothing above zero at 4096 bits), TL_ERR_MEMORY. Cost: O(H m^2 (k
+ * + v)) operations on balls, O(H m^2 d out) for inf, 1, fro: 0.03 to 0.1 ms for m <= 6, d <= 4.
+ * Source: src/bounds/ README.md sections 1 and 2. */
 TL_MUST_USE tl_status tl_certify_lower(const tl_problem *problem, tl_certified_lower *out,
                                        tl_error *err);
 

@@ -73,7 +73,8 @@ static tl_status measure(const tl_certify_run *run, const tl_certify_state *s,
 
     arf_pos_inf(high);
     if (directed) tl_certify_at_direction(s, problem, value);
-    out->has_upper = !directed || run->settings.enclose;
+    if (out->norm == TL_NORM_INF2) tl_certify_movement(s, value);
+    out->has_upper = out->norm != TL_NORM_INF2 && (!directed || run->settings.enclose);
     if (!out->has_upper) return TL_OK;
     arb_init(whole.ball);
     status = spectral ? tl_certify_enclose(s, &whole, err)
@@ -137,7 +138,8 @@ static int reaches(const arb_t value, const tl_certify_run *run, slong prec)
     return result;
 }
 
-/* What a pass has found, rounded; whether nothing is left open. */
+/* What a pass has found, rounded; whether nothing is left open. Norm inf2 has no direction that a
+ * claim could be checked at: a claim above what the ascent finds stays undecided. */
 static bool record(const tl_certify_run *run, const tl_certify_value *value, const arf_t high,
                    slong prec, tl_certificate *out)
 {
@@ -151,6 +153,11 @@ static bool record(const tl_certify_run *run, const tl_certify_value *value, con
     out->verdict = !out->has_claim ? TL_VERDICT_NO_CLAIM
                    : claim > 0     ? TL_VERDICT_CONFIRMED
                                    : TL_VERDICT_BELOW;
+    if (out->norm == TL_NORM_INF2 && claim < 0) {
+        (void)snprintf(out->why, sizeof out->why, "the ascent reached %s", out->norm_at_x.low.text);
+        out->verdict = TL_VERDICT_UNDECIDED;
+        return true;
+    }
     /* A claim that is missed for certain needs no more digits. */
     if ((tight && claim != 0) || claim < 0) return out->why[0] == '\0';
     (void)snprintf(out->why, sizeof out->why, "the norm: at least %s, known to %ld bits",
@@ -211,7 +218,7 @@ static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err
     run->log_value = calloc(bounds, sizeof *run->log_value);
     if (!out->norm_a || !out->norm_v || !out->bound || !run->log_value)
         return tl_fail(err, TL_ERR_MEMORY, "out of memory for a certificate");
-    tl_status status = tl_certify_check_norm(problem, out->norm, err);
+    tl_status status = tl_certify_check_direction(problem, out->norm, err);
     if (status != TL_OK || problem->domain) return status;
     return tl_domain_alloc_enclosing(&run->enclosing, problem->measure->m, problem->measure->d,
                                      problem->measure->x, err);

@@ -110,10 +110,8 @@ static bool moves(const tl_problem *problem)
     return false;
 }
 
-tl_status tl_certify_check_norm(const tl_problem *problem, tl_norm norm, tl_error *err)
+tl_status tl_certify_check_direction(const tl_problem *problem, tl_norm norm, tl_error *err)
 {
-    if (norm == TL_NORM_INF2)
-        return tl_fail(err, TL_ERR_UNSUPPORTED, "norm: expected 2, inf, 1 or fro, found inf2");
     if (norm == TL_NORM_2 && problem->direction && !moves(problem))
         return tl_fail(err, TL_ERR_ARGUMENT,
                        problem->direction_kind == TL_DIRECTION_SPLIT
@@ -137,6 +135,8 @@ static tl_status lower_at(const tl_problem *problem, tl_norm norm, slong prec,
     if (status != TL_OK) return status;
     if (norm == TL_NORM_2)
         tl_certify_at_direction(&s, problem, value);
+    else if (norm == TL_NORM_INF2)
+        tl_certify_movement(&s, value);
     else
         status = tl_certify_entry_norm(&s, norm, value->ball, err);
     tl_certify_state_clear(&s);
@@ -148,7 +148,7 @@ tl_status tl_certify_lower(const tl_problem *problem, tl_certified_lower *out, t
     const tl_norm norm = problem->has_norm ? problem->norm : TL_NORM_2;
     tl_certify_value value = {.split = false};
     long bits = TL_CERTIFY_FIRST_BITS;
-    tl_status status = tl_certify_check_norm(problem, norm, err);
+    tl_status status = tl_certify_check_direction(problem, norm, err);
     arf_t end;
 
     if (status == TL_OK && norm == TL_NORM_2 && !problem->direction)

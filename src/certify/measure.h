@@ -13,10 +13,14 @@ typedef struct {
 /* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. */
 void tl_certify_at_direction(const tl_certify_state *s, const tl_problem *problem,
                              tl_certify_value *value);
+/* A lower bound of the (inf,2) norm, by ascent. */
+void tl_certify_movement(const tl_certify_state *s, tl_certify_value *value);
 /* All of ||J||_2. Errors: TL_ERR_LIMIT. */
 TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
                                          tl_error *err);
-TL_MUST_USE tl_status tl_certify_check_norm(const tl_problem *problem, tl_norm norm, tl_error *err);
+/* Whether a direction for norm 2 moves anything. */
+TL_MUST_USE tl_status tl_certify_check_direction(const tl_problem *problem, tl_norm norm,
+                                                 tl_error *err);
 bool tl_certify_is_tight(const arb_t ball);
 
 #endif
