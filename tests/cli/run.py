@@ -68,6 +68,7 @@ def make_witnesses(tmp):
         "noise": {"direction": [[0.3, 0.1], [-0.2, 0.9]]},
         "zero-direction": {"direction": [[0.0, 0.0], [0.0, 0.0]]},
         "inf2": {"norm": "inf2"},
+        "inf2-raised": {"norm": "inf2", "value": 100.0},
         "without": {"direction": None, "value": None},
     }
     (tmp / "edited").mkdir()
