@@ -10,8 +10,8 @@ LEVEL = {"base": 0, "linalg": 1, "attention": 2, "bounds": 3, "search": 3, "atta
 HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "version": "base",
           "linalg": "linalg", "attention": "attention", "domain": "attention",
           "jacobian": "attention", "norm": "attention", "problem": "attention", "bounds": "bounds",
-          "search": "search", "attack": "attack", "certify": "certify", "model": "model",
-          "experiment": "experiment"}
+          "search": "search", "attack": "attack", "certify": "certify", "exact": "certify",
+          "model": "model", "experiment": "experiment"}
 # Layers of one level that build on another of it.
 ALLOWED = {("attack", "search"), ("certify", "bounds"), ("model", "base")}
 INCLUDE = re.compile(r'^#include ([<"])([^>"]+)[>"]')

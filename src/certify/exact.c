@@ -1,0 +1,292 @@
+/* Branch and bound over boxes of inputs, best first, in batches of fixed size, so that the result
+ * does not depend on the number of threads. */
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "certify/exact.h"
+#include "tightlip/linalg.h"
+
+enum { BATCH = 64 };
+static const double PROGRESS_SECONDS = 0.25, SAVE_SECONDS = 10;
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void widen_hull(tl_exact_search *s, const tl_exact_piece *piece)
+{
+    for (size_t i = 0; i < s->task->dim; i++) {
+        s->hull_lo[i] = fmin(s->hull_lo[i], piece->lo[i]);
+        s->hull_hi[i] = fmax(s->hull_hi[i], piece->hi[i]);
+    }
+}
+
+typedef struct {
+    tl_exact_piece piece;
+    double lower;
+} child;
+
+static void halve(const tl_exact_piece *piece, child *out)
+{
+    const size_t k = piece->split;
+    const double middle = piece->lo[k] + (piece->hi[k] - piece->lo[k]) / 2;
+
+    out[0].piece = out[1].piece = *piece;
+    out[0].piece.hi[k] = middle;
+    out[1].piece.lo[k] = middle;
+}
+
+static void look_at(tl_exact_bound *b, child *c)
+{
+    double upper;
+
+    tl_exact_bound_box(b, c->piece.lo, c->piece.hi, &c->lower, &upper, &c->piece.split);
+    c->piece.upper = fmin(c->piece.upper, upper);
+}
+
+/* One bound workspace per thread. */
+typedef struct {
+    tl_exact_bound **of;
+    size_t count;
+} workers;
+
+static void workers_clear(workers *w)
+{
+    for (size_t i = 0; w->of && i < w->count; i++) tl_exact_bound_free(w->of[i]);
+    free(w->of);
+}
+
+static bool workers_init(workers *w, const tl_exact_task *task)
+{
+    w->count = (size_t)omp_get_max_threads();
+    w->of = calloc(w->count, sizeof *w->of);
+    for (size_t i = 0; w->of && i < w->count; i++)
+        if (!tl_exact_bound_alloc(&w->of[i], task)) return false;
+    return w->of != NULL;
+}
+
+static void keep_lower(tl_exact_search *s, double lower, const double *lo, const double *hi)
+{
+    if (!(lower > s->lower)) return;
+    s->lower = lower;
+    for (size_t i = 0; i < s->task->dim; i++) s->best[i] = lo[i] + (hi[i] - lo[i]) / 2;
+}
+
+/* Splits up to BATCH boxes; false when memory runs out. */
+static bool step(tl_exact_search *s, const workers *w, double tolerance, child *children)
+{
+    size_t count = 0;
+
+    for (; count < 2 * BATCH && s->size > 0; count += 2) {
+        tl_exact_piece piece;
+        if (s->heap[0].upper <= s->lower * (1 + tolerance)) break;
+        tl_exact_pop(s, &piece);
+        halve(&piece, children + count);
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < count; i++) look_at(w->of[(size_t)omp_get_thread_num()], &children[i]);
+    s->looked_at += count;
+    for (size_t i = 0; i < count; i++)
+        keep_lower(s, children[i].lower, children[i].piece.lo, children[i].piece.hi);
+    for (size_t i = 0; i < count; i++) {
+        const tl_exact_piece *piece = &children[i].piece;
+        if (piece->upper <= s->lower * (1 + tolerance)) {
+            s->pruned = fmax(s->pruned, piece->upper);
+            if (piece->upper >= s->lower) widen_hull(s, piece);
+        } else if (!tl_exact_push(s, piece)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double upper_of(const tl_exact_search *s)
+{
+    return fmax(fmax(s->pruned, s->lower), s->size > 0 ? s->heap[0].upper : 0);
+}
+
+/* First box, start, or what a file holds. */
+static tl_status begin(tl_exact_search *s, const tl_exact_problem *problem, const workers *w,
+                       tl_error *err)
+{
+    const tl_exact_task *task = s->task;
+    bool found = false;
+    tl_status status = problem->state ? tl_exact_state_read(s, problem->state, &found, err) : TL_OK;
+
+    if (status) return status;
+    if (!found) {
+        child first;
+        for (size_t i = 0; i < task->dim; i++) {
+            s->hull_lo[i] = (double)INFINITY;
+            s->hull_hi[i] = -(double)INFINITY;
+        }
+        tl_exact_whole(task, &first.piece);
+        look_at(w->of[0], &first);
+        s->looked_at = 1;
+        keep_lower(s, first.lower, first.piece.lo, first.piece.hi);
+        if (!tl_exact_push(s, &first.piece)) return TL_ERR_MEMORY;
+    }
+    if (problem->start) {
+        double point[TL_EXACT_COORDINATES];
+        tl_exact_coordinates(task, problem->start, point);
+        for (size_t i = 0; i < task->n; i++)
+            if (!(tl_nrm2(task->d, problem->start + i * task->d) <= task->radius * (1 + 1e-12)))
+                return tl_fail(err, TL_ERR_DOMAIN, "exact: start: token %zu lies outside the ball",
+                               i);
+        for (size_t i = 0; i < task->dim; i += task->d) /* inside without any rounding */
+            point[i] = fmin(fmax(point[i], -task->radius), task->radius);
+        keep_lower(s, tl_exact_bound_point(w->of[0], point), point, point);
+    }
+    return TL_OK;
+}
+
+typedef struct {
+    double begun, shown, saved;
+} clock_state;
+
+/* False when it is time to stop. */
+static bool go_on(const tl_exact_search *s, const tl_exact_problem *problem, clock_state *clock,
+                  tl_status *status, tl_error *err)
+{
+    const double now = seconds_now();
+
+    if (problem->progress && now - clock->shown > PROGRESS_SECONDS) {
+        clock->shown = now;
+        if (!problem->progress(problem->context, s->lower, upper_of(s), s->looked_at, s->size))
+            return false;
+    }
+    if (problem->state && now - clock->saved > SAVE_SECONDS) {
+        clock->saved = now;
+        *status = tl_exact_state_write(s, problem->state, err);
+        if (*status) return false;
+    }
+    if (problem->seconds > 0 && now - clock->begun > problem->seconds) return false;
+    return problem->boxes == 0 || s->looked_at < problem->boxes;
+}
+
+static bool is_finished(const tl_exact_search *s, double tolerance)
+{
+    return s->size == 0 || s->heap[0].upper <= s->lower * (1 + tolerance);
+}
+
+static tl_status search_all(tl_exact_search *s, const tl_exact_problem *problem, const workers *w,
+                            tl_error *err)
+{
+    child *children = malloc(2 * BATCH * sizeof *children);
+    clock_state clock = {.begun = seconds_now()};
+    tl_status status = children ? TL_OK : TL_ERR_MEMORY;
+
+    clock.shown = clock.saved = clock.begun;
+    while (!status && !is_finished(s, problem->tolerance) &&
+           go_on(s, problem, &clock, &status, err))
+        if (!step(s, w, problem->tolerance, children)) status = TL_ERR_MEMORY;
+    free(children);
+    if (!status && problem->state) status = tl_exact_state_write(s, problem->state, err);
+    return status;
+}
+
+static tl_status fill_result(const tl_exact_search *s, const tl_exact_problem *problem,
+                             tl_exact_result *result)
+{
+    const tl_exact_task *task = s->task;
+    tl_exact_search hull = *s;
+
+    *result = (tl_exact_result){.lower = s->lower,
+                                .upper = upper_of(s),
+                                .looked_at = s->looked_at,
+                                .left = s->size,
+                                .finished = is_finished(s, problem->tolerance)};
+    result->x = malloc(task->size * sizeof(double));
+    result->box = malloc(2 * task->dim * sizeof(double));
+    if (!result->x || !result->box) return TL_ERR_MEMORY;
+    for (size_t i = 0; i < s->size; i++)
+        if (s->heap[i].upper >= s->lower) widen_hull(&hull, &s->heap[i]);
+    tl_exact_tokens(task, s->best, result->x);
+    for (size_t i = 0; i < task->dim; i++) {
+        result->box[2 * i] = hull.hull_lo[i];
+        result->box[2 * i + 1] = hull.hull_hi[i];
+    }
+    if (problem->progress)
+        (void)problem->progress(problem->context, result->lower, result->upper, result->looked_at,
+                                result->left);
+    return TL_OK;
+}
+
+void tl_exact_result_clear(tl_exact_result *result)
+{
+    free(result->x);
+    free(result->box);
+    *result = (tl_exact_result){0};
+}
+
+static tl_status run_ball(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
+{
+    tl_exact_task task;
+    tl_exact_search s = {.task = &task};
+    workers w = {0};
+
+    tl_status status = tl_exact_task_init(&task, problem->layer, problem->n, problem->radius, err);
+    if (!status && !workers_init(&w, &task)) status = TL_ERR_MEMORY;
+    if (!status) status = begin(&s, problem, &w, err);
+    if (!status) status = search_all(&s, problem, &w, err);
+    if (!status) status = fill_result(&s, problem, result);
+    workers_clear(&w);
+    free(s.heap);
+    tl_exact_task_clear(&task);
+    if (status) tl_exact_result_clear(result);
+    return status;
+}
+
+/* Kind l2 on the line: inputs with a gap of APART or more (in the scale of the logits) are two
+ * smaller problems up to 8 n^3 APART^2 e^(-APART^2); all others lie in a ball. README section 3. */
+static tl_status run_space(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
+{
+    const double apart = 6.5;
+    const tl_layer *layer = problem->layer;
+    double smaller = 0;
+
+    if (layer->kind != TL_KIND_L2 || layer->d != 1 || !(fabs(layer->head->Q[0]) > 0))
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "exact: infinite radius: expected kind l2 with Q not zero and width 1");
+    const double q = fabs(layer->head->Q[0]), size = fabs(layer->head->V[0]) * q * q;
+    for (size_t m = 1; m <= problem->n; m++) {
+        tl_exact_problem part = *problem;
+        const double count = (double)m;
+        part.n = m;
+        part.radius = m > 1 ? (count - 1) * apart / (2 * q) * (1 + 1e-12) : 1;
+        if (m < problem->n) {
+            part.start = NULL;
+            part.state = NULL;
+            part.progress = NULL;
+        }
+        tl_exact_result_clear(result);
+        tl_status status = run_ball(&part, result, err);
+        if (status) return status;
+        const double rest = 8 * count * count * count * apart * apart * exp(-apart * apart);
+        if (m > 1) result->upper = fmax(result->upper, (smaller + rest * size) * (1 + 1e-15));
+        smaller = fmax(smaller, result->upper);
+        result->finished =
+            result->finished && result->upper <= result->lower * (1 + 2 * problem->tolerance);
+    }
+    return TL_OK;
+}
+
+tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
+{
+    *result = (tl_exact_result){0};
+    if (!(problem->tolerance > 0) || !isfinite(problem->tolerance))
+        return tl_fail(err, TL_ERR_DOMAIN, "exact: tolerance: expected a positive number, found %g",
+                       problem->tolerance);
+    tl_status status = problem->radius == (double)INFINITY ? run_space(problem, result, err)
+                                                           : run_ball(problem, result, err);
+    if (status == TL_ERR_MEMORY) return tl_fail(err, status, "exact: out of memory");
+    return status;
+}

@@ -1,0 +1,216 @@
+/* What is enclosed: the maps of the layer as balls, and its symmetries. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "certify/exact.h"
+
+enum { PREC = 2 * TL_EXACT_BITS };
+
+static tl_status check(const tl_layer *layer, size_t n, double radius, tl_error *err)
+{
+    const tl_head *head = layer->head;
+
+    if (layer->kind != TL_KIND_DOT && layer->kind != TL_KIND_L2)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected kind dot or l2, found %s",
+                       tl_kind_name(layer->kind));
+    if (layer->mask != TL_MASK_NONE)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected no mask, found %s",
+                       tl_mask_name(layer->mask));
+    if (layer->heads != 1 || layer->O || head->v != layer->d)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "exact: expected one head with a square V and no output matrix");
+    if (layer->d > 2 || n * layer->d > TL_EXACT_COORDINATES || n < 1)
+        return tl_fail(
+            err, TL_ERR_UNSUPPORTED,
+            "exact: expected width 1 or 2 and n times width from 1 to %d, found n = %zu, "
+            "width %zu",
+            TL_EXACT_COORDINATES, n, layer->d);
+    if (!(radius > 0) || !isfinite(radius))
+        return tl_fail(err, TL_ERR_DOMAIN, "exact: radius: expected a positive number, found %g",
+                       radius);
+    return TL_OK;
+}
+
+/* z = sum_r a[r][i] b[r][j] of two k x d arrays. */
+static void add_product(arb_t z, const double *a, const double *b, size_t k, size_t d, size_t i,
+                        size_t j)
+{
+    arb_t x, y;
+
+    arb_init(x);
+    arb_init(y);
+    for (size_t r = 0; r < k; r++) {
+        arb_set_d(x, a[r * d + i]);
+        arb_set_d(y, b[r * d + j]);
+        arb_addmul(z, x, y, PREC);
+    }
+    arb_clear(x);
+    arb_clear(y);
+}
+
+/* A = scale K'Q and c = scale K'bq. */
+static void set_dot(tl_exact_task *task, const tl_head *head)
+{
+    const size_t d = task->d;
+    arb_ptr map = task->exact, bias = map + d * d, value = bias + d;
+    arb_t scale;
+
+    arb_init(scale);
+    arb_set_d(scale, head->scale);
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            if (head->K)
+                add_product(map + i * d + j, head->K, head->Q, head->k, d, i, j);
+            else
+                arb_set_d(map + i * d + j, head->Q[i * d + j]);
+            arb_mul(map + i * d + j, map + i * d + j, scale, PREC);
+            arb_set_d(value + i * d + j, head->V[i * d + j]);
+        }
+        if (!head->bq) continue;
+        if (head->K)
+            for (size_t r = 0; r < head->k; r++) {
+                arb_t x;
+                arb_init(x);
+                arb_set_d(x, head->K[r * d + i]);
+                arb_t y;
+                arb_init(y);
+                arb_set_d(y, head->bq[r]);
+                arb_addmul(bias + i, x, y, PREC);
+                arb_clear(x);
+                arb_clear(y);
+            }
+        else
+            arb_set_d(bias + i, head->bq[i]);
+        arb_mul(bias + i, bias + i, scale, PREC);
+    }
+    arb_clear(scale);
+}
+
+/* 2A and V A, A = Q'Q/sqrt(k). */
+static void set_l2(tl_exact_task *task, const tl_head *head)
+{
+    const size_t d = task->d;
+    arb_ptr map = task->exact, value = map + d * d + d;
+    arb_t root, v;
+
+    arb_init(root);
+    arb_init(v);
+    arb_sqrt_ui(root, (ulong)head->k, PREC);
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            add_product(map + i * d + j, head->Q, head->Q, head->k, d, i, j);
+            arb_div(map + i * d + j, map + i * d + j, root, PREC);
+        }
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++)
+            for (size_t r = 0; r < d; r++) {
+                arb_set_d(v, head->V[i * d + r]);
+                arb_addmul(value + i * d + j, v, map + r * d + j, PREC);
+            }
+    _arb_vec_scalar_mul_2exp_si(map, map, (slong)(d * d), 1);
+    arb_clear(root);
+    arb_clear(v);
+}
+
+/* Exactly a multiple of the identity. */
+static bool is_multiple(arb_srcptr map, size_t d)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++)
+            if (i != j ? !arb_is_zero(map + i * d + j)
+                       : !(arb_is_exact(map + i * d + i) && arb_equal(map + i * d + i, map)))
+                return false;
+    return true;
+}
+
+tl_status tl_exact_task_init(tl_exact_task *task, const tl_layer *layer, size_t n, double radius,
+                             tl_error *err)
+{
+    tl_status status = check(layer, n, radius, err);
+    const size_t d = layer->d;
+
+    *task = (tl_exact_task){.n = n, .d = d, .size = n * d, .dim = n * d, .radius = radius};
+    if (status) return status;
+    task->exact = _arb_vec_init((slong)(2 * d * d + d));
+    if (!task->exact) return tl_fail(err, TL_ERR_MEMORY, "no memory for the maps of a layer");
+    task->l2 = layer->kind == TL_KIND_L2;
+    if (task->l2)
+        set_l2(task, layer->head);
+    else
+        set_dot(task, layer->head);
+    task->centred = task->l2 && d == 1 && n > 1;
+    if (task->centred) task->dim--;
+    task->odd = true;
+    for (size_t i = 0; i < d; i++) task->odd = task->odd && arb_is_zero(task->exact + d * d + i);
+    task->isotropic = d == 2 && task->odd && is_multiple(task->exact, d) &&
+                      is_multiple(task->exact + d * d + d, d);
+    return TL_OK;
+}
+
+void tl_exact_task_clear(tl_exact_task *task)
+{
+    if (task->exact) _arb_vec_clear(task->exact, (slong)(2 * task->d * task->d + task->d));
+    task->exact = NULL;
+}
+
+/* Everything, up to the symmetries: a rotation takes the first token to angle 0, a reflection the
+ * second above it; without them x -> -x still halves the first angle. */
+void tl_exact_whole(const tl_exact_task *task, tl_exact_piece *piece)
+{
+    const double pi = 3.1415926535897936; /* just above */
+
+    *piece = (tl_exact_piece){.upper = (double)INFINITY};
+    for (size_t i = 0; i < task->dim; i++) {
+        const bool angle = task->d == 2 && i % 2 == 1;
+        piece->lo[i] = angle ? -pi : task->d == 2 ? 0 : -task->radius;
+        piece->hi[i] = angle ? pi : task->radius;
+    }
+    if (task->centred) piece->lo[0] = 0;
+    if (task->d != 2) return;
+    if (task->isotropic) piece->lo[1] = piece->hi[1] = 0;
+    if (task->isotropic && task->n > 1) piece->lo[3] = 0;
+    if (!task->isotropic && task->odd) piece->lo[1] = 0;
+}
+
+void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, double *x)
+{
+    for (size_t i = 0; i < task->n; i++) {
+        if (task->d == 1) {
+            x[i] = i < task->dim ? coordinates[i] : -coordinates[0];
+            continue;
+        }
+        x[2 * i] = coordinates[2 * i] * cos(coordinates[2 * i + 1]);
+        x[2 * i + 1] = coordinates[2 * i] * sin(coordinates[2 * i + 1]);
+    }
+}
+
+/* First and last token become the largest and the smallest, opposite to each other. */
+static void centre(const tl_exact_task *task, const double *x, double *coordinates)
+{
+    size_t top = 0, low = 0, next = 1;
+
+    for (size_t i = 1; i < task->n; i++) {
+        if (x[i] > x[top]) top = i;
+        if (x[i] <= x[low]) low = i;
+    }
+    const double middle = x[low] / 2 + x[top] / 2;
+    coordinates[0] = x[top] - middle;
+    for (size_t i = 0; i < task->n; i++)
+        if (i != top && i != low && next < task->dim) coordinates[next++] = x[i] - middle;
+}
+
+void tl_exact_coordinates(const tl_exact_task *task, const double *x, double *coordinates)
+{
+    if (task->centred) {
+        centre(task, x, coordinates);
+        return;
+    }
+    for (size_t i = 0; i < task->n; i++) {
+        if (task->d == 1) {
+            coordinates[i] = x[i];
+            continue;
+        }
+        coordinates[2 * i] = fmin(hypot(x[2 * i], x[2 * i + 1]), task->radius);
+        coordinates[2 * i + 1] = atan2(x[2 * i + 1], x[2 * i]);
+    }
+}
