@@ -230,8 +230,8 @@ cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as 
 
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
-	@$(PROGRAM) verify results/*/ experiments/refuted > $(BUILD)/verified.txt || \
-	    { grep -v ': confirmed: ' $(BUILD)/verified.txt; exit 1; }
+	@$(PROGRAM) verify results/*/ experiments/refuted --enclose --json > $(BUILD)/verified.json; \
+	    python3 tests/support/verified.py $(BUILD)/verified.json
 
 .PHONY: check
 check: ## lint, command line and unit tests; goes on after a failure and counts them

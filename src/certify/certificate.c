@@ -218,7 +218,7 @@ static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err
     run->log_value = calloc(bounds, sizeof *run->log_value);
     if (!out->norm_a || !out->norm_v || !out->bound || !run->log_value)
         return tl_fail(err, TL_ERR_MEMORY, "out of memory for a certificate");
-    tl_status status = tl_certify_check_direction(problem, out->norm, err);
+    tl_status status = tl_certify_check(problem, out->norm, err);
     if (status != TL_OK || problem->domain) return status;
     return tl_domain_alloc_enclosing(&run->enclosing, problem->measure->m, problem->measure->d,
                                      problem->measure->x, err);

@@ -89,6 +89,7 @@ json_t *tl_certificate_to_json(const tl_certificate *c, const char *file)
 {
     const bool measured = c->verdict != TL_VERDICT_OUTSIDE;
     const bool upper = measured && c->has_upper;
+    const size_t heads = measured ? c->heads : 0;
     const double log10 = c->norm_at_x.low.log10;
     json_t *outside =
         measured ? json_null()
@@ -101,6 +102,6 @@ json_t *tl_certificate_to_json(const tl_certificate *c, const char *file)
         measured && isfinite(log10) ? json_real(log10) : json_null(), "upper",
         upper ? text_or_null(&c->norm_at_x.high) : json_null(), "claimed", claim_json(c), "split",
         (int)c->split, "bits", (json_int_t)c->bits, "why", c->why[0] != '\0' ? c->why : NULL,
-        "outside", outside, "norm_a", pairs(c->norm_a, c->heads), "norm_v",
-        pairs(c->norm_v, c->heads), "bounds", bounds_json(c, false));
+        "outside", outside, "norm_a", pairs(c->norm_a, heads), "norm_v", pairs(c->norm_v, heads),
+        "bounds", bounds_json(c, false));
 }

@@ -99,6 +99,9 @@ tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
     return TL_OK;
 }
 
+/* Norms that go through every entry of every head are refused above this many terms: minutes. */
+static const double MOST_TERMS = 1e9;
+
 /* Whether some row of the direction is not zero; split: a row of an atom that has copies. */
 static bool moves(const tl_problem *problem)
 {
@@ -110,13 +113,20 @@ static bool moves(const tl_problem *problem)
     return false;
 }
 
-tl_status tl_certify_check_direction(const tl_problem *problem, tl_norm norm, tl_error *err)
+tl_status tl_certify_check(const tl_problem *problem, tl_norm norm, tl_error *err)
 {
     if (norm == TL_NORM_2 && problem->direction && !moves(problem))
         return tl_fail(err, TL_ERR_ARGUMENT,
                        problem->direction_kind == TL_DIRECTION_SPLIT
                            ? "direction: expected one that moves an atom with copies"
                            : "direction: expected one that is not zero");
+    const double m = (double)problem->measure->m;
+    const double terms = m * m * (double)problem->layer->heads * (double)problem->layer->out *
+                         (double)problem->layer->d;
+    if (norm != TL_NORM_2 && terms > MOST_TERMS)
+        return tl_fail(err, TL_ERR_LIMIT,
+                       "norm %s: expected at most %.3g entries of all heads together, found %.3g",
+                       tl_norm_name(norm), MOST_TERMS, terms);
     return TL_OK;
 }
 
@@ -148,7 +158,7 @@ tl_status tl_certify_lower(const tl_problem *problem, tl_certified_lower *out, t
     const tl_norm norm = problem->has_norm ? problem->norm : TL_NORM_2;
     tl_certify_value value = {.split = false};
     long bits = TL_CERTIFY_FIRST_BITS;
-    tl_status status = tl_certify_check_direction(problem, norm, err);
+    tl_status status = tl_certify_check(problem, norm, err);
     arf_t end;
 
     if (status == TL_OK && norm == TL_NORM_2 && !problem->direction)

@@ -18,9 +18,9 @@ void tl_certify_movement(const tl_certify_state *s, tl_certify_value *value);
 /* All of ||J||_2. Errors: TL_ERR_LIMIT. */
 TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
                                          tl_error *err);
-/* Whether a direction for norm 2 moves anything. */
-TL_MUST_USE tl_status tl_certify_check_direction(const tl_problem *problem, tl_norm norm,
-                                                 tl_error *err);
+/* Whether a direction for norm 2 moves anything; whether the other norms, which go through every
+ * entry, are not too large: TL_ERR_ARGUMENT, TL_ERR_LIMIT. */
+TL_MUST_USE tl_status tl_certify_check(const tl_problem *problem, tl_norm norm, tl_error *err);
 bool tl_certify_is_tight(const arb_t ball);
 
 #endif
