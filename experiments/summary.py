@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """summary.py RESULTS: writes RESULTS/README.md from the manifests and tables of its experiments."""
+import collections
 import csv
 import json
+import math
 import pathlib
 import sys
 
@@ -11,6 +13,24 @@ def number(text):
         return float(text)
     except (TypeError, ValueError):
         return None
+
+
+def spread(ratios):
+    mean = sum(ratios) / len(ratios)
+    return (f"{10 ** min(ratios):.4g} to {10 ** max(ratios):.4g}, "
+            f"geometric mean {10 ** mean:.4g}")
+
+
+def provenance(rows, kind):
+    """The best bound of that provenance: how far above the value, which one, and where."""
+    ratios = [v for v in (number(r[f"{kind}_ratio_log10"]) for r in rows) if v is not None]
+    if not ratios:
+        return []
+    best = collections.Counter(r[f"best_{kind}"] for r in rows if r[f"best_{kind}"])
+    close = sum(v < math.log10(1.1) for v in ratios)
+    keys = ", ".join(f"`{key}` in {count} cells" for key, count in best.most_common())
+    return [f"Best {kind} bound over value: {spread(ratios)}; within 10% in {close} of "
+            f"{len(ratios)} cells. The best one is {keys}."]
 
 
 def section(directory):
@@ -25,9 +45,9 @@ def section(directory):
     lines.append(f"{len(rows)} cells; local norm 10^{min(logs):.3f} to 10^{max(logs):.3f}." if logs
                  else f"{len(rows)} cells.")
     if ratios:
-        mean = sum(ratios) / len(ratios)
-        lines[-1] += (f" Best bound over value: {10 ** min(ratios):.4g} to {10 ** max(ratios):.4g},"
-                      f" geometric mean {10 ** mean:.4g}.")
+        lines[-1] += f" Best bound over value: {spread(ratios)}."
+    if config.get("plot", {}).get("kind") == "map":
+        lines += [line for kind in ("proven", "published") for line in provenance(rows, kind)]
     fit = directory / "fit.csv"
     if fit.exists():
         with fit.open(encoding="utf-8") as file:

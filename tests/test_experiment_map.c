@@ -126,3 +126,69 @@ Test(experiment_map, bounds_for_the_worst_a_know_its_norm_alone)
     json_decref(worst);
     json_decref(fixed);
 }
+
+#define GRID \
+    "({ variable = \"n\"; values = (2, \"inf\"); }, { variable = \"g\"; values = (1, 2); })"
+
+static const struct {
+    const char *sweep, *plot, *fragment; /* fragment NULL: the resolved group in `resolved` */
+    const char *resolved;
+} plots[] = {
+    {GRID, "kind = \"map\";", NULL,
+     "{\"kind\":\"map\",\"x\":\"g\",\"y\":\"n\",\"xlabel\":\"size of the logits  g = ‖A‖ R²\","
+     "\"ylabel\":\"sequence length n (tokens)\",\"values\":[\"ratio\"],\"title\":\"t\"}"},
+    {GRID,
+     "kind = \"map\"; x = \"n\"; values = (\"proven-ratio\", \"atoms\"); cmax = 8.0; xlabel = "
+     "\"u\";"
+     "ylabel = \"v\"; title = \"w\";",
+     NULL,
+     "{\"kind\":\"map\",\"x\":\"n\",\"y\":\"g\",\"xlabel\":\"u\",\"ylabel\":\"v\","
+     "\"values\":[\"proven-ratio\",\"atoms\"],\"cmax\":8.0,\"title\":\"w\"}"},
+    {GRID, "kind = \"heat\";", "plot.kind: unknown kind of plot \"heat\"", NULL},
+    {GRID, "kind = 3;", "plot.kind: expected text, found 3", NULL},
+    {"{ variable = \"g\"; values = (1, 2); }", "kind = \"map\";",
+     "plot: a map needs two sweep variables, found 1", NULL},
+    {GRID, "kind = \"map\"; x = \"n\"; y = \"n\";",
+     "plot: expected two variables as x and y, found \"n\" twice", NULL},
+    {GRID, "kind = \"map\"; y = \"d\";", "plot.y: unknown y \"d\"", NULL},
+    {GRID, "kind = \"map\"; values = (\"proven\");", "unknown values \"proven\"", NULL},
+    {GRID, "kind = \"map\"; values = (\"bounds\");", "unknown values \"bounds\"", NULL},
+    {GRID, "kind = \"map\"; values = (\"given\");", "unknown values \"given\"", NULL},
+    {GRID,
+     "kind = \"map\"; values = (\"atoms\", \"atoms\", \"atoms\", \"atoms\", \"atoms\", "
+     "\"atoms\", \"atoms\");",
+     "plot.values: expected 1 to 6 values, found 7", NULL},
+    {GRID, "kind = \"map\"; cmax = -1.0;", "plot.cmax: expected a number above 0, found -1", NULL},
+    {GRID, "kind = \"map\"; log = \"x\";", "plot.log: unknown setting \"log\"", NULL},
+};
+
+Test(experiment_map, plot_settings)
+{
+    scratch dir;
+
+    cr_assert(scratch_init(&dir));
+    for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
+        char text[1024];
+        tl_experiment *ex = NULL;
+        tl_error err = {0};
+        (void)snprintf(text, sizeof text,
+                       "name = \"t\"; attention = { d = 1; A = \"worst\"; V = \"identity\"; };"
+                       "domain = { kind = \"ball\"; }; search = { restarts = 1; };"
+                       "sweep = %s; plot = { %s };",
+                       plots[i].sweep, plots[i].plot);
+        const char *path = scratch_write(&dir, "map.cfg", text, strlen(text));
+        tl_status s = tl_experiment_load(&ex, path, &err);
+        if (plots[i].fragment) {
+            cr_expect_neq(s, TL_OK, "row %zu", i);
+            cr_expect(strstr(err.text, plots[i].fragment), "row %zu: %s", i, err.text);
+            tl_experiment_free(ex);
+            continue;
+        }
+        cr_assert_eq(s, TL_OK, "row %zu: %s", i, err.text);
+        char *plot = json_dumps(ex->plot, JSON_COMPACT);
+        cr_expect_str_eq(plot, plots[i].resolved);
+        free(plot);
+        tl_experiment_free(ex);
+    }
+    scratch_clear(&dir);
+}

@@ -155,6 +155,30 @@ static void linear_tics(tl_buffer *b, const tl_axis *axis)
     if (axis->has_infinity) tl_buffer_print(b, "%s'∞' %.10g", first ? "" : ", ", axis->at_infinity);
 }
 
+/* Numbers at their logarithms, where a range within a factor of two has no decades to show. */
+static void narrow_log_tics(tl_buffer *b, const tl_axis *axis)
+{
+    double low = pow(10, axis->low), high = pow(10, axis->high), raw = (high - low) / 5;
+    double unit = pow(10, floor(log10(raw))), step;
+    bool first = true;
+
+    step = raw <= unit ? unit : raw <= 2 * unit ? 2 * unit : raw <= 5 * unit ? 5 * unit : 10 * unit;
+    for (double k = ceil(low / step - 1e-9); k * step <= high * (1 + 1e-12); k++) {
+        tl_buffer_print(b, "%s'%g' %.10g", first ? "" : ", ", k * step, log10(k * step));
+        first = false;
+    }
+}
+
+void tl_axis_colour_tics(tl_buffer *b, const tl_axis *axis, bool log)
+{
+    if (!log)
+        linear_tics(b, axis);
+    else if (axis->high - axis->low < 0.3)
+        narrow_log_tics(b, axis);
+    else
+        log_tics(b, axis);
+}
+
 void tl_axis_tics(tl_buffer *b, const tl_plot *p, const tl_axis *axis, bool x)
 {
     tl_buffer_print(b, "set %ctics (", x ? 'x' : 'y');

@@ -84,14 +84,33 @@ static tl_status give_name(const char *from, const char *to, tl_error *err)
     return tl_fail(err, TL_ERR_IO, "%s: cannot be replaced: %s", to, strerror(errno));
 }
 
-static tl_status draw(const tl_plot *plot, const json_t *manifest, const paths *p, tl_error *err)
+static tl_status curves_script(const json_t *plot, const tl_table *table, const json_t *manifest,
+                               const paths *p, char **script, tl_error *err)
 {
-    char *script = NULL;
-    tl_status s = tl_plot_script(plot, manifest, &script, err);
+    tl_plot curves = {0};
+    tl_status s = tl_plot_collect(&curves, plot, table, err);
 
-    if (!s) s = tl_file_write(p->script, script, strlen(script), err);
-    free(script);
-    if (!s && json_is_true(json_object_get(plot->plot, "fit"))) s = write_fit(plot, p, err);
+    if (s) return s;
+    s = tl_plot_script(&curves, manifest, script, err);
+    if (!s && json_is_true(json_object_get(plot, "fit"))) s = write_fit(&curves, p, err);
+    tl_plot_clear(&curves);
+    return s;
+}
+
+static tl_status make_script(const tl_table *table, const json_t *manifest, const paths *p,
+                             char **script, tl_error *err)
+{
+    const json_t *plot = json_object_get(json_object_get(manifest, "config"), "plot");
+    const char *kind = json_string_value(json_object_get(plot, "kind"));
+
+    if (kind && strcmp(kind, "map") == 0) return tl_map_script(plot, table, manifest, script, err);
+    return curves_script(plot, table, manifest, p, script, err);
+}
+
+static tl_status draw(const char *script, const paths *p, tl_error *err)
+{
+    tl_status s = tl_file_write(p->script, script, strlen(script), err);
+
     if (!s) s = tl_gnuplot_run(p->script, p->svg_new, p->png_new, err);
     if (!s) s = give_name(p->svg_new, p->svg, err);
     if (!s) s = give_name(p->png_new, p->png, err);
@@ -107,18 +126,14 @@ tl_status tl_experiment_plot(const char *directory, tl_error *err)
     paths p;
     json_t *manifest = NULL;
     tl_table table = {0};
-    tl_plot plot = {0};
+    char *script = NULL;
     tl_status s = find_paths(&p, directory)
                       ? read_inputs(&p, &manifest, &table, err)
                       : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
 
-    if (!s)
-        s = tl_plot_collect(&plot, json_object_get(json_object_get(manifest, "config"), "plot"),
-                            &table, err);
-    if (!s) {
-        s = draw(&plot, manifest, &p, err);
-        tl_plot_clear(&plot);
-    }
+    if (!s) s = make_script(&table, manifest, &p, &script, err);
+    if (!s) s = draw(script, &p, err);
+    free(script);
     tl_table_clear(&table);
     json_decref(manifest);
     free_paths(&p);

@@ -17,7 +17,7 @@ typedef struct {
     const char *axis, *legend;
 } tl_plot_y;
 
-enum { TL_PLOT_Y_COUNT = 9 };
+enum { TL_PLOT_Y_COUNT = 11 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
 const char *tl_plot_ylabel(const char *name);
 
@@ -62,6 +62,12 @@ bool tl_fit_line(const tl_curve *curve, tl_fit *out);
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);
+/* Title and question as one gnuplot expression. */
+void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest);
+/* The whole script of a plot of kind "map". */
+TL_MUST_USE tl_status tl_map_script(const json_t *plot, const tl_table *table,
+                                    const json_t *manifest, char **out, tl_error *err);
+enum { TL_MAP_PANELS_MAX = 6 };
 /* Text inside single quotes: quotes doubled, control characters as blanks. */
 void tl_plot_quote(tl_buffer *b, const char *text);
 
@@ -75,6 +81,9 @@ typedef struct {
 tl_axis tl_axis_find(const tl_plot *plot, bool x);
 /* set xtics / set ytics with labels in plain numbers or powers of ten. */
 void tl_axis_tics(tl_buffer *b, const tl_plot *plot, const tl_axis *axis, bool x);
+
+/* (position, label) pairs of a colour axis whose data are logarithms to base ten, or numbers. */
+void tl_axis_colour_tics(tl_buffer *b, const tl_axis *axis, bool log);
 
 /* Median over equal x, as the lines are drawn. Both outputs have room for curve->count. */
 size_t tl_curve_median(const tl_curve *curve, double *x, double *y);

@@ -56,18 +56,16 @@ static void put_wrapped(tl_buffer *b, const char *text, size_t width)
     }
 }
 
-static void put_title(tl_buffer *b, const tl_plot *p, const json_t *manifest)
+void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest)
 {
-    const char *title = text_of(p->plot, "title"), *question = text_of(manifest, "question");
+    const char *title = text_of(plot, "title"), *question = text_of(manifest, "question");
 
     if (!title[0]) title = text_of(manifest, "name");
-    tl_buffer_text(b, "set title ");
     put_wrapped(b, title, 88);
     if (question[0] && strcmp(question, title) != 0) {
         tl_buffer_text(b, " . \"\\n\" . ");
         put_wrapped(b, question, 88);
     }
-    tl_buffer_text(b, " noenhanced\n");
 }
 
 static void put_label(tl_buffer *b, const tl_plot *p, const char *axis)
@@ -214,7 +212,9 @@ tl_status tl_plot_script(const tl_plot *p, const json_t *manifest, char **out, t
     tl_buffer_text(&b, "if (!exists('svg')) svg = 'plot.svg'\n"
                        "if (!exists('png')) png = 'plot.png'\n");
     s = put_data(&b, p, &x, err);
-    put_title(&b, p, manifest);
+    tl_buffer_text(&b, "set title ");
+    tl_plot_title(&b, p->plot, manifest);
+    tl_buffer_text(&b, " noenhanced\n");
     put_frame(&b, p, &x, &y);
     tl_buffer_text(&b, "set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'\n"
                        "set output svg\n");
