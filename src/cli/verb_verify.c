@@ -190,6 +190,10 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
     tally t = {.array = call->json ? json_array() : NULL};
     tl_status status = check_key(settings.against, err);
 
+    if (status == TL_OK && !(settings.slack < 1))
+        status = tl_fail(err, TL_ERR_ARGUMENT, "--slack: expected a number below 1, found '%s'",
+                         call->value[VERIFY_SLACK].text);
+
     for (int i = 0; i < call->operands && status == TL_OK; i++)
         status = tl_cli_items_add(&items, call->operand[i], err);
     if (status == TL_OK && items.count == 0)
