@@ -101,3 +101,15 @@ Test(bounds_refuted, mean_field_constant_under_a_mask)
     cr_expect_float_eq(bound_at(&w, "castin-mean-field"), 1, 1e-12);
     tl_problem_clear(&w.problem);
 }
+
+Test(bounds_refuted, printed_l2_bound)
+{
+    witness w = load("kim-2-printed");
+
+    cr_expect_float_eq(bound_at(&w, "kim-2-printed"), 5.979, 5e-4);
+    cr_expect_float_eq(w.norm, 6.4066, 5e-5);
+    cr_expect_eq(tl_bound_find("kim-2-printed")->provenance, TL_PROVENANCE_REFUTED);
+    cr_expect(bound_at(&w, "kim-2") >= w.norm);
+    cr_expect_float_eq(bound_at(&w, "l2-2"), w.norm, 1e-8);
+    tl_problem_clear(&w.problem);
+}

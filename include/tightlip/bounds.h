@@ -31,7 +31,7 @@ typedef struct {
     double norm_a;  /* ||A||_2, A = scale K'Q */
     double norm_v;  /* ||V_h||_2 */
     double norm_ov; /* ||O_h V_h||_2 */
-    double rho;     /* max over the domain of |A x + c| */
+    double rho;     /* max over the domain of |A x + c|; 0 and not used for kind l2 */
     double norm_q;  /* ||Q||_2; kinds l2 and cosine */
     double norm_k;  /* ||K||_2; kind cosine */
     size_t width;   /* k: rows of Q */
@@ -90,7 +90,8 @@ TL_MUST_USE tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_qu
  * rounding of their computation. measure may be NULL (no local bounds then): n = 0 with infinite,
  * for the caller to overwrite. Otherwise n from the measure, rounded up above 2^53.
  * Errors: TL_ERR_DOMAIN (radius negative or not finite, centre not finite, an atom outside the ball
- * by more than rounding), TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY, TL_ERR_NUMERIC. */
+ * by more than rounding; kind l2 may have an infinite radius), TL_ERR_SHAPE (widths differ),
+ * TL_ERR_MEMORY, TL_ERR_NUMERIC. */
 TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head,
                                           const tl_layer *layer, const tl_measure *measure,
                                           const double *centre, double radius, tl_error *err);

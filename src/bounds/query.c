@@ -66,6 +66,16 @@ double tl_bounds_logit_error(const tl_layer *layer, size_t h)
     return map_error(&s);
 }
 
+/* ||Q|| and ||A|| = ||Q||^2/sqrt(k); logits do not look at where the tokens are: rho stays 0. */
+static tl_status l2_facts(const tl_head *head, size_t d, tl_head_facts *fact)
+{
+    tl_status status = norm_up(&fact->norm_q, head->k, d, head->Q, 0);
+
+    fact->width = head->k;
+    fact->norm_a = fact->norm_q * fact->norm_q / sqrt((double)head->k) * (1 + 4 * DBL_EPSILON);
+    return status;
+}
+
 /* norm_a and rho of head h, and whether it has a query bias. */
 static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, tl_head_facts *fact,
                              bool *biased)
@@ -77,6 +87,7 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     double at_centre, centre_norm = s->centre ? tl_nrm2(d, s->centre) : 0;
     tl_status status;
 
+    if (layer->kind == TL_KIND_L2) return l2_facts(head, d, fact);
     tl_layer_logit_map(layer, h, s->A, s->c);
     status = norm_up(&fact->norm_a, d, d, s->A, error);
     if (status != TL_OK) return status;
@@ -116,7 +127,9 @@ static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, con
 static tl_status check_ball(const tl_layer *layer, const tl_measure *measure, const double *centre,
                             double radius, tl_error *err)
 {
-    if (!isfinite(radius) || radius < 0)
+    const bool whole = radius == (double)INFINITY && layer->kind == TL_KIND_L2;
+
+    if (!whole && (!isfinite(radius) || radius < 0))
         return tl_fail(err, TL_ERR_DOMAIN, "ball: radius: expected a finite number >= 0, found %g",
                        radius);
     for (size_t i = 0; centre && i < layer->d; i++)

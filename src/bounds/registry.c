@@ -15,6 +15,10 @@ static const tl_bound *const table[] = {
     &tl_bound_causal_closed,  &tl_bound_causal_sharp,
     &tl_bound_local_ball,     &tl_bound_lofast,
     &tl_bound_lofast_fine,    &tl_bound_lofast_coarse,
+    &tl_bound_kim_inf,        &tl_bound_kim_2,
+    &tl_bound_kim_2_printed,  &tl_bound_exact_1d,
+    &tl_bound_l2_inf,         &tl_bound_l2_2,
+    &tl_bound_l2_mean_field,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "cli/words.h"
@@ -16,7 +18,11 @@
     X(NORM_V, "norm-v", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of V of every head") \
     X(NORM_O, "norm-o", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
       "spectral norm of the output matrix")                                                       \
-    X(HEADS, "heads", 'H', COUNT, "H", "1", 1, 65536, NULL, "number of heads")
+    X(HEADS, "heads", 'H', COUNT, "H", "1", 1, 65536, NULL, "number of heads")                    \
+    X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
+      "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
+    X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL,                                      \
+      "tokens anywhere instead of in a ball; kind l2 alone")
 
 enum {
 #define X(id, ...) BOUND_##id,
@@ -26,18 +32,38 @@ enum {
 
 static const tl_cli_option options[BOUND_COUNT] = {BOUND_OPTIONS(CLI_OPTION_ROW)};
 
+static void fill_head(const tl_cli_value *value, double radius, tl_head_facts *head)
+{
+    const double norm_a = value[BOUND_NORM_A].real;
+
+    *head = (tl_head_facts){
+        .norm_a = norm_a,
+        .norm_v = value[BOUND_NORM_V].real,
+        .norm_ov = value[BOUND_NORM_O].real * value[BOUND_NORM_V].real,
+        .norm_q = (double)NAN,
+        .norm_k = (double)NAN,
+        .width = (size_t)value[BOUND_WIDTH].count,
+    };
+    if (value[BOUND_ATTENTION].count == TL_KIND_L2)
+        head->norm_q = sqrt(norm_a * sqrt((double)head->width)) * (1 + 4 * DBL_EPSILON);
+    else
+        head->rho = norm_a * radius;
+}
+
 static tl_status run_bound(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
     size_t heads = (size_t)value[BOUND_HEADS].count;
+    const bool whole = value[BOUND_WHOLE].given;
+    const double radius = whole ? (double)INFINITY : value[BOUND_RADIUS].real;
     tl_head_facts *head = calloc(heads, sizeof *head);
     tl_bound_query query = {
         .kind = (tl_kind)value[BOUND_ATTENTION].count,
         .mask = (tl_mask)value[BOUND_MASK].count,
         .infinite = value[BOUND_N].count == 0,
         .n = value[BOUND_N].count == 0 ? 1.0 : (double)value[BOUND_N].count,
-        .radius = value[BOUND_RADIUS].real,
-        .radius_origin = value[BOUND_RADIUS].real,
+        .radius = radius,
+        .radius_origin = radius,
         .heads = heads,
         .head = head,
         .norm_o = value[BOUND_NORM_O].real,
@@ -45,13 +71,14 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
     tl_cli_bound_row *rows = NULL;
     tl_status status;
 
-    if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
-    for (size_t h = 0; h < heads; h++) {
-        head[h].norm_a = value[BOUND_NORM_A].real;
-        head[h].norm_v = value[BOUND_NORM_V].real;
-        head[h].norm_ov = value[BOUND_NORM_O].real * value[BOUND_NORM_V].real;
-        head[h].rho = value[BOUND_NORM_A].real * value[BOUND_RADIUS].real;
+    if (whole && (query.kind != TL_KIND_L2 || value[BOUND_RADIUS].given)) {
+        free(head);
+        return tl_fail(err, TL_ERR_ARGUMENT, "--whole-space: %s",
+                       query.kind != TL_KIND_L2 ? "expected kind l2; no other is Lipschitz there"
+                                                : "it and --radius exclude each other");
     }
+    if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
+    for (size_t h = 0; h < heads; h++) fill_head(value, radius, &head[h]);
     status = tl_cli_bounds_alloc(&rows, &query, err);
     if (status == TL_OK && call->json)
         status = tl_cli_json_print(tl_cli_bounds_json(rows, NULL));

@@ -61,6 +61,33 @@ static void weigh(tl_kind kind, size_t seen, pair s)
     for (size_t j = 0; j < seen; j++) s.slope[j] = s.value[j] * (s.slope[j] - mean);
 }
 
+/* Logit -|q - key|^2 / sqrt(w) and its derivative. */
+static void distance(size_t w, const double *q, const double *dq, const double *key,
+                     const double *dkey, pair s, size_t j)
+{
+    s.value[j] = s.slope[j] = 0;
+    for (size_t r = 0; r < w; r++) {
+        s.value[j] -= (q[r] - key[r]) * (q[r] - key[r]) / sqrt((double)w);
+        s.slope[j] -= 2 * (q[r] - key[r]) * (dq[r] - dkey[r]) / sqrt((double)w);
+    }
+}
+
+/* Kind l2: values V Q'Q/sqrt(k) x from q = Q x. */
+static void tied_values(size_t n, size_t d, const tl_head *head, pair q, pair v)
+{
+    const double root = sqrt((double)head->k);
+
+    for (size_t i = 0; i < n * head->v; i++) v.value[i] = v.slope[i] = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t r = 0; r < head->v; r++)
+            for (size_t a = 0; a < d; a++)
+                for (size_t s = 0; s < head->k; s++) {
+                    const double weight = head->V[r * d + a] * head->Q[s * d + a] / root;
+                    v.value[i * head->v + r] += weight * q.value[i * head->k + s];
+                    v.slope[i * head->v + r] += weight * q.slope[i * head->k + s];
+                }
+}
+
 /* Adds O_h times the head's output to y and dy. */
 static void add_head(const tl_layer *layer, const kind_constants *k, size_t h, size_t column,
                      size_t n, pair q, pair key, pair v, pair s, double *y, double *dy)
@@ -75,6 +102,10 @@ static void add_head(const tl_layer *layer, const kind_constants *k, size_t h, s
         const size_t seen = layer->mask == TL_MASK_CAUSAL ? i + 1 : n;
         const double *qi = q.value + i * w, *dqi = q.slope + i * w;
         for (size_t j = 0; j < seen; j++) {
+            if (layer->kind == TL_KIND_L2) {
+                distance(w, qi, dqi, key.value + j * w, key.slope + j * w, s, j);
+                continue;
+            }
             s.value[j] = scale * tl_dot(w, qi, key.value + j * w) + bias;
             s.slope[j] =
                 scale * (tl_dot(w, dqi, key.value + j * w) + tl_dot(w, qi, key.slope + j * w));
@@ -118,13 +149,18 @@ bool kind_derivative(const tl_layer *layer, const kind_constants *k, size_t n, c
         pair q = carve(&at, n * head->k), key = carve(&at, n * head->k);
         pair v = carve(&at, n * head->v), s = carve(&at, n);
         map(n, head->k, d, head->Q, head->bq, x, phi, q);
-        if (head->K) {
+        if (layer->kind == TL_KIND_L2) {
+            map(n, head->k, d, head->K ? head->K : head->Q, NULL, x, phi, key);
+        } else if (head->K) {
             map(n, head->k, d, head->K, head->bk, x, phi, key);
         } else {
             memcpy(key.value, x, n * d * sizeof *x);
             memcpy(key.slope, phi, n * d * sizeof *phi);
         }
-        map(n, head->v, d, head->V, head->bv, x, phi, v);
+        if (layer->kind == TL_KIND_L2)
+            tied_values(n, d, head, q, v);
+        else
+            map(n, head->v, d, head->V, head->bv, x, phi, v);
         if (layer->kind == TL_KIND_COSINE) {
             normalise(n, head->k, k->eps, q);
             normalise(n, head->k, k->eps, key);

@@ -1,0 +1,105 @@
+/* Kim, Papamakarios, Mnih 2021, "The Lipschitz constant of self-attention", Theorem 3.2: L2
+ * attention. Proofs of what is kept: README section 16.4; the refuted form: section 13. */
+#include <float.h>
+#include <math.h>
+
+#include "bounds/l2.h"
+#include "tightlip/linalg.h"
+
+/* Largest absolute row sum of a rows x cols matrix with these strides. */
+static double row_sums(size_t rows, size_t cols, const double *a, size_t row, size_t col)
+{
+    double best = 0;
+
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++) sum += fabs(a[i * row + j * col]);
+        best = fmax(best, sum);
+    }
+    return best * (1 + (double)(cols + 4) * DBL_EPSILON);
+}
+
+static bool met(const tl_bound_query *query, tl_bound_value *value)
+{
+    return tl_bounds_is_l2(query, value) && tl_bounds_is_unmasked(query, value) &&
+           tl_bounds_is_finite_n(query, value);
+}
+
+static tl_status kim_inf(const tl_bound_query *query, tl_bound_value *value)
+{
+    double of_q = 0, of_v = 0, width = (double)INFINITY;
+
+    if (!met(query, value) || !tl_bounds_l2_has_layer(query, value)) return TL_OK;
+    const tl_layer *layer = query->layer;
+    const size_t d = layer->d;
+    for (size_t h = 0; h < layer->heads; h++) {
+        const tl_head *head = &layer->head[h];
+        of_q =
+            fmax(of_q, row_sums(head->k, d, head->Q, d, 1) * row_sums(d, head->k, head->Q, 1, d));
+        of_v = fmax(of_v, row_sums(head->v, d, head->V, d, 1));
+        width = fmin(width, (double)head->k);
+    }
+    const double of_o =
+        layer->O ? row_sums(layer->out, layer->values, layer->O, layer->values, 1) : 1;
+    const double factor = 4 * tl_bounds_l2_c(query->n) + 1 / sqrt(width);
+    return tl_bounds_l2_answer(value, factor * of_o * of_q * of_v);
+}
+
+/* (sqrt N / s)(4 c + 1) (sum_h ||Q_h||^power ||V_h||^2)^(1/2) ||O||. */
+static tl_status kim_2_power(const tl_bound_query *query, double power, tl_bound_value *value)
+{
+    double squares = 0, width = (double)INFINITY;
+
+    if (!met(query, value) || !tl_bounds_l2_has_norms(query, value)) return TL_OK;
+    for (size_t h = 0; h < query->heads; h++) {
+        const tl_head_facts *head = &query->head[h];
+        const double term = pow(head->norm_q, power / 2) * head->norm_v;
+        squares = hypot(squares, term);
+        width = fmin(width, (double)head->width);
+    }
+    const double factor = sqrt(query->n / width) * (4 * tl_bounds_l2_c(query->n) + 1);
+    return tl_bounds_l2_answer(value, factor * squares * query->norm_o);
+}
+
+static tl_status kim_2(const tl_bound_query *query, tl_bound_value *value)
+{
+    return kim_2_power(query, 4, value);
+}
+
+static tl_status kim_2_printed(const tl_bound_query *query, tl_bound_value *value)
+{
+    return kim_2_power(query, 2, value);
+}
+
+const tl_bound tl_bound_kim_inf = {
+    .key = "kim-inf",
+    .title = "(4 c_n + k^(-1/2)) ||O||_inf max_h ||Q'||_inf ||Q||_inf max_h ||V||_inf",
+    .citation = "Kim, Papamakarios, Mnih 2021, Theorem 3.2",
+    .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n, the layer",
+    .norm = TL_NORM_INF,
+    .scope = TL_SCOPE_GLOBAL,
+    .provenance = TL_PROVENANCE_PUBLISHED,
+    .evaluate = kim_inf,
+};
+
+const tl_bound tl_bound_kim_2 = {
+    .key = "kim-2",
+    .title = "(n/k)^(1/2) (4 c_n + 1) (sum_h ||Q_h||^4 ||V_h||^2)^(1/2) ||O||",
+    .citation = "Kim, Papamakarios, Mnih 2021, Theorem 3.2, as its proof gives it",
+    .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_GLOBAL,
+    .provenance = TL_PROVENANCE_PUBLISHED,
+    .evaluate = kim_2,
+};
+
+const tl_bound tl_bound_kim_2_printed = {
+    .key = "kim-2-printed",
+    .title = "the same with ||Q_h||^2 in place of ||Q_h||^4",
+    .citation = "public re-implementations of Kim, Papamakarios, Mnih 2021",
+    .hypotheses = "none suffice: J scales as t^2 in Q, the formula as t",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_GLOBAL,
+    .provenance = TL_PROVENANCE_REFUTED,
+    .evaluate = kim_2_printed,
+};

@@ -1,0 +1,61 @@
+/* Shared by the bounds of L2 attention. Notation: y_i = U'x_i in R^k, U = Q'/k^(1/4) (d x k), so
+ * that logits are -|y_i - y_j|^2; g(Y)_i = sum_j P_ij y_j; M_h = O_h V_h U_h; the layer is sum_h (I
+ * x M_h) g_h (I x U_h'). Proofs: README sections 16 and 17. */
+#ifndef TIGHTLIP_BOUNDS_L2_H
+#define TIGHTLIP_BOUNDS_L2_H
+
+#include "bounds/internal.h"
+
+/* c_n = W0((n-1)/e) and c*_n = W0((n-1) e^(-3/2)), rounded up; 0 at n = 1. */
+double tl_bounds_l2_c(double n);
+double tl_bounds_l2_c_star(double n);
+/* Least upper bound of the largest absolute row sum of J_g for k = 1: exact up to rounding. */
+double tl_bounds_l2_line(double n);
+/* sup ||J_g||_2 at n = 2, any k. */
+double tl_bounds_l2_pair(void);
+
+/* Upper bound of ||J_g||_2 for n tokens in R^k; k = 0: any k. lmax >= every lmax(C_i), or INFINITY.
+ * Cost: some ms. */
+double tl_bounds_l2_norm(double n, size_t k, double lmax);
+/* The forms it takes the least of, each valid alone. */
+double tl_bounds_l2_form_a(double n, size_t k, double lmax);
+double tl_bounds_l2_form_c(double n, size_t k, double lmax);
+double tl_bounds_l2_form_d(double n, size_t k);
+/* Upper end of the certified supremum of ||J_g||_2 at k = 1; INFINITY where none is known. */
+double tl_bounds_l2_small(double n);
+/* Upper bound of ||J_g|| over measures in a ball of radius r (in y), any number of tokens. */
+double tl_bounds_l2_mean_field(size_t k, double r);
+
+/* log of (sum_i d_i F_i^p)^(1/p) for a column of weights F_i = e^(-(1-e) t_i) (1 + b xi_i^2), p in
+ * [1, 2], e in [0, 1/2). */
+double tl_bounds_l2_log_columns(size_t k, double p, double e, double b);
+
+/* Least value found of f over R^dim by GSL's simplex from x (overwritten with the best point),
+ * with these first steps. f may return NaN or INFINITY for a point outside its domain. */
+enum { TL_BOUNDS_L2_PARAMETERS = 5 };
+double tl_bounds_l2_minimise(double (*f)(const void *context, const double *x), const void *context,
+                             size_t dim, double *x, const double *step);
+
+/* The maps of one head; `rounding` covers their computation relative to the norms. */
+typedef struct {
+    size_t d, k, v, out;
+    double *U;                         /* d x k */
+    double *M;                         /* out x k */
+    double *VU;                        /* v x k */
+    double u_error, m_error, vu_error; /* Frobenius */
+    double *block;                     /* owned */
+} tl_bounds_l2_head;
+
+TL_MUST_USE tl_status tl_bounds_l2_head_init(tl_bounds_l2_head *out, const tl_layer *layer,
+                                             size_t h);
+void tl_bounds_l2_head_clear(tl_bounds_l2_head *head);
+
+/* Hypotheses: true when met, otherwise *value says why not. */
+bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value);
+bool tl_bounds_l2_has_layer(const tl_bound_query *query, tl_bound_value *value);
+/* ||Q|| and k of every head. */
+bool tl_bounds_l2_has_norms(const tl_bound_query *query, tl_bound_value *value);
+/* *value := the logarithm of x >= 0 with the margin of a few operations. */
+tl_status tl_bounds_l2_answer(tl_bound_value *value, double x);
+
+#endif

@@ -1,0 +1,123 @@
+/* The constants c_n, c*_n, and the exact row sums of L2 attention on a line. Proofs: README
+ * section 16. */
+#include <float.h>
+#include <gsl/gsl_sf_lambert.h>
+#include <math.h>
+
+#include "bounds/l2.h"
+
+/* W0(e^l), rounded up: dW/dl < 1, so an error of l counts once. */
+static double lambert(double l)
+{
+    double w;
+
+    if (l < 200) {
+        w = gsl_sf_lambert_W0(exp(l));
+    } else {
+        w = l - log(l);
+        for (int step = 0; step < 8; step++) w *= (1 + l - log(w)) / (1 + w);
+    }
+    return w * (1 + 64 * DBL_EPSILON) + 4 * DBL_EPSILON * w * fabs(l);
+}
+
+double tl_bounds_l2_c(double n)
+{
+    return n > 1 ? lambert(log(n - 1) - 1) : 0;
+}
+
+double tl_bounds_l2_c_star(double n)
+{
+    return n > 1 ? lambert(log(n - 1) - 1.5) : 0;
+}
+
+/* n_plus points at a > 0 and n_minus at -b < 0 beside the row's own token at 0. */
+typedef struct {
+    double log_plus, log_minus;
+    double a, b;         /* maximisers of psi_+ and psi_- */
+    double total, slope; /* n_+ psi_+ + n_- psi_-, and minus its slope in v */
+    double mean;         /* g(lambda) */
+} line;
+
+/* Largest root of x^3 - 2 l x^2 - (3/2 + v) x + l by Newton's method from the right, where the
+ * cubic is convex and increasing. */
+static double largest_root(double l, double v)
+{
+    double x = 2 * fabs(l) + sqrt(1.5 + v) + fabs(l);
+
+    for (int step = 0; step < 80; step++) {
+        double value = ((x - 2 * l) * x - (1.5 + v)) * x + l;
+        double next = x - value / ((3 * x - 4 * l) * x - (1.5 + v));
+        if (!(next < x)) break;
+        x = next;
+    }
+    return x;
+}
+
+static void line_at(line *s, double l, double v)
+{
+    s->a = largest_root(l, v);
+    s->b = largest_root(-l, v);
+    double plus = exp(s->log_plus - s->a * s->a), minus = exp(s->log_minus - s->b * s->b);
+    s->total = plus * (1 - l / s->a) + minus * (1 + l / s->b);
+    s->slope = 1 + plus + minus;
+    s->mean = (plus * s->a - minus * s->b) / s->slope;
+}
+
+/* The root v of total(v) = v at this lambda. */
+static double solve_v(line *s, double l, double v)
+{
+    for (int step = 0; step < 60; step++) {
+        line_at(s, l, v);
+        double change = (s->total - v) / s->slope;
+        v = fmax(v + change, 0);
+        if (fabs(change) <= 2 * DBL_EPSILON * v) break;
+    }
+    return v;
+}
+
+/* U(lambda) at any lambda >= 0 bounds the maximum for even n; the best lambda only makes it exact.
+ * The returned v satisfies total(v) <= v with a margin for rounding (total decreases in v). */
+static double even_line(double n)
+{
+    line s = {.log_plus = log(n / 2), .log_minus = log(n / 2 - 1)};
+    double low = 0, high = 1, v = tl_bounds_l2_c_star(n);
+
+    for (int step = 0; step < 60; step++) {
+        double middle = (low + high) / 2;
+        v = solve_v(&s, middle, v);
+        if (s.mean > middle)
+            low = middle;
+        else
+            high = middle;
+    }
+    v = solve_v(&s, low, v);
+    for (double margin = 128 * DBL_EPSILON; margin < 1e-6; margin *= 2) {
+        double raised = v + margin * (1 + v);
+        line_at(&s, low, raised);
+        double rounding = 16 * DBL_EPSILON * (1 + s.a * s.a + s.b * s.b + log(n));
+        if (s.total * (1 + rounding) <= raised) return raised + low * low;
+    }
+    return (double)INFINITY;
+}
+
+double tl_bounds_l2_line(double n)
+{
+    double u = tl_bounds_l2_c_star(n);
+
+    /* Odd n attains u; for even n the gain is below u/n^2. */
+    if (n >= 2 && n < 1e8 && fmod(n, 2) == 0) u = fmin(u, even_line(n));
+    return (1 + 4 * u) * (1 + 8 * DBL_EPSILON);
+}
+
+double tl_bounds_l2_pair(void)
+{
+    /* u tanh(u/2) = 3/2 increases in u; an error of u only counts squared. */
+    double u = 2;
+
+    for (int step = 0; step < 40; step++) {
+        double t = tanh(u / 2);
+        u -= (u * t - 1.5) / (t + u * (1 - t * t) / 2);
+    }
+    double t = tanh(u / 2);
+    return (t + u * (1 - t * t)) * (1 + 64 * DBL_EPSILON);
+}

@@ -1,0 +1,256 @@
+/* Bounds of L2 attention: reference values, exact suprema attained, and attacks. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bounds/l2.h"
+#include "support/bound_query.h"
+#include "support/draws.h"
+#include "support/other_kinds.h"
+#include "support/random_problem.h"
+#include "tightlip/exact.h"
+#include "tightlip/linalg.h"
+
+static const kind_constants none = {0};
+
+/* S(a, b, o)_ij = sin(o + i b + j), transposed. */
+static void sines(size_t rows, size_t cols, double o, double *out)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            out[j * rows + i] = sin(o + (double)i * (double)cols + (double)j);
+}
+
+typedef struct {
+    double inf, one, two;
+} norms;
+
+static norms norms_of(const tl_layer *layer, size_t n, const double *x)
+{
+    const size_t rows = n * layer->out, cols = n * layer->d;
+    double *J = malloc(rows * cols * sizeof *J);
+    norms all = {0};
+
+    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++) sum += fabs(J[i * cols + j]);
+        all.inf = fmax(all.inf, sum);
+    }
+    for (size_t j = 0; j < cols; j++) {
+        double sum = 0;
+        for (size_t i = 0; i < rows; i++) sum += fabs(J[i * cols + j]);
+        all.one = fmax(all.one, sum);
+    }
+    cr_assert_eq(tl_norm2_dense(rows, cols, J, &all.two), TL_OK);
+    free(J);
+    return all;
+}
+
+static tl_bound_query query_of(const tl_layer *layer, tl_head_facts *head, double n, double radius)
+{
+    tl_bound_query query;
+    tl_error err = {0};
+
+    cr_assert_eq(tl_bound_query_init(&query, head, layer, NULL, NULL, radius, &err), TL_OK, "%s",
+                 err.text);
+    query.infinite = isinf(n) != 0;
+    query.n = query.infinite ? 0 : n;
+    return query;
+}
+
+/* Two heads of width 2 in width 4, four tokens. */
+Test(bounds_l2, reference_vectors)
+{
+    double x[16], Q[2][8], V[2][8], O[16];
+    tl_head heads[2];
+    tl_head_facts facts[2];
+    tl_layer *layer = NULL;
+
+    for (size_t i = 0; i < 16; i++) x[i] = sin(1 + (double)i);
+    for (size_t h = 0; h < 2; h++) {
+        sines(4, 2, 2 + 8 * (double)h, Q[h]);
+        sines(4, 2, 3 + 8 * (double)h, V[h]);
+        heads[h] = (tl_head){.k = 2, .v = 2, .Q = Q[h], .V = V[h], .scale = 1};
+    }
+    sines(4, 4, 4, O);
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 4, 2, heads, O, 4, NULL), TL_OK);
+    const norms all = norms_of(layer, 4, x);
+    cr_expect_float_eq(all.inf, 6.691427384941, 1e-11);
+    cr_expect_float_eq(all.one, 7.119165677648, 1e-11);
+    cr_expect_float_eq(all.two, 4.930534796807, 1e-11);
+    const tl_bound_query query = query_of(layer, facts, 4, INFINITY);
+    cr_expect_float_eq(exp(log_bound("kim-inf", &query)), 131.166378128753, 1e-9);
+    cr_expect_float_eq(exp(log_bound("kim-2", &query)), 85.753285552589, 1e-9);
+    cr_expect_float_eq(exp(log_bound("l2-inf", &query)), 31.352340614976722, 1e-9);
+    cr_expect_float_eq(exp(log_bound("l2-2", &query)), 33.193, 2e-3);
+    cr_expect(isnan(log_bound("exact-1d", &query)));
+    tl_layer_free(layer);
+}
+
+/* Largest row sum on the line to all digits known, and the published bound beside it. */
+Test(bounds_l2, exact_on_the_line)
+{
+    static const struct {
+        double n, exact, kim;
+    } rows[] = {
+        {2, 1.601638930012, 2.113858},     {3, 2.292244292681, 2.852222},
+        {4, 2.686251137719, 3.414183},     {5, 3.107791679963, 3.871298},
+        {8, 3.956408568298, 4.892555},     {10, 4.407366, 5.404012},
+        {16, 5.422138351432, 6.533846},    {64, 8.866654366221, 10.228521},
+        {100, 10.094681, 11.514598},       {256, 12.828239458854, 14.345511},
+        {1001, 17.068704, 18.685270},      {1024, 17.141564188068, 18.759479},
+        {1e4, 24.720739835290, 26.440733}, {1e6, 41.047000562756, 42.869030},
+    };
+    const double one = 1;
+    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&one, .V = (double *)&one, .scale = 1};
+    tl_head_facts facts;
+    tl_layer *layer = NULL;
+
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tl_bound_query query = query_of(layer, &facts, rows[i].n, INFINITY);
+        cr_expect_float_eq(exp(log_bound("exact-1d", &query)), rows[i].exact, 1e-6, "n %g",
+                           rows[i].n);
+        cr_expect_float_eq(exp(log_bound("l2-inf", &query)), exp(log_bound("exact-1d", &query)),
+                           1e-12);
+        cr_expect_float_eq(exp(log_bound("kim-inf", &query)), rows[i].kim, 1e-5);
+        if (rows[i].exact > 1e3 || floor(rows[i].exact * 1e6) / 1e6 == rows[i].exact) continue;
+        cr_expect_float_eq(exp(log_bound("exact-1d", &query)), rows[i].exact, 2e-12 * rows[i].exact,
+                           "n %g", rows[i].n);
+    }
+    tl_layer_free(layer);
+}
+
+/* Odd n: x = 0 and (n - 1)/2 tokens at each of +-a/w attain it. Even n: one token fewer on one
+ * side, at other distances. */
+Test(bounds_l2, exact_on_the_line_is_attained)
+{
+    static const struct {
+        size_t n, right;
+        double a, b; /* 0: from c* */
+    } rows[] = {{3, 1, 0, 0},
+                {5, 2, 0, 0},
+                {9, 4, 0, 0},
+                {101, 50, 0, 0},
+                {2, 1, 1.407252031, 1},
+                {4, 2, 1.4513779456, 1.3227616522},
+                {8, 4, 1.5295916450, 1.4634937504},
+                {16, 8, 1.6306091153, 1.5977943717}};
+    const double w = 1.7, v = -0.6;
+    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&w, .V = (double *)&v, .scale = 1};
+    tl_head_facts facts;
+    tl_layer *layer = NULL;
+
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const double n = (double)rows[i].n;
+        const double a = rows[i].a > 0 ? rows[i].a : sqrt(1.5 + tl_bounds_l2_c_star(n));
+        const double b = rows[i].a > 0 ? rows[i].b : a;
+        double x[128] = {0};
+        for (size_t j = 1; j < rows[i].n; j++) x[j] = (j <= rows[i].right ? a : -b) / w;
+        const tl_bound_query query = query_of(layer, &facts, n, INFINITY);
+        const double bound = exp(log_bound("exact-1d", &query)),
+                     found = norms_of(layer, rows[i].n, x).inf;
+        cr_expect_leq(found, bound * (1 + 1e-14), "n %g", n);
+        cr_expect_geq(found, bound * (1 - 1e-9), "n %g: %.12g, bound %.12g", n, found, bound);
+    }
+    tl_layer_free(layer);
+}
+
+/* Forms of the spectral bound against independent evaluations (d = 1, 2 and free), and against the
+ * largest norms known. */
+Test(bounds_l2, spectral_forms)
+{
+    static const struct {
+        double n, lower1, upper1, upper2, lower, upper;
+    } rows[] = {
+        {2, 1.601638, 1.60164, 1.60164, 1.601638, 1.60164},
+        {3, 1.944660, 1.944663, 3.2082, 1.9447, 3.2082},
+        {4, 2.092072, 2.0943, 3.7852, 2.0921, 3.7852},
+        {5, 2.236490, 3.9970, 4.1880, 2.2365, 4.2533},
+        {8, 2.598496, 4.7520, 4.9612, 2.5985, 5.3071},
+        {16, 3.280749, 5.9056, 6.1396, 3.2807, 7.0537},
+        {64, 4.960425, 8.3543, 8.6332, 4.9604, 11.3861},
+        {256, 6.924343, 10.9526, 11.2718, 6.9243, 17.1699},
+        {1024, 9.074342, 12.9075, 13.9690, 9.0743, 24.9904},
+        {1e4, 12.860920, 16.1750, 17.1550, 12.8609, 44.8540},
+        {1e6, 21.023510, 23.6300, 24.4500, 21.0235, 145.325},
+        {1e9, 33.849, 35.8300, 36.44, 120.476, 899.90},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const double one = tl_bounds_l2_norm(rows[i].n, 1, INFINITY);
+        const double two = tl_bounds_l2_norm(rows[i].n, 2, INFINITY);
+        const double any = tl_bounds_l2_norm(rows[i].n, 0, INFINITY);
+        cr_expect(rows[i].lower1 <= one && one <= rows[i].upper1, "n %g, k 1: %.8g", rows[i].n,
+                  one);
+        cr_expect(rows[i].lower1 <= two && two <= rows[i].upper2, "n %g, k 2: %.8g", rows[i].n,
+                  two);
+        cr_expect(rows[i].lower <= any && any <= rows[i].upper, "n %g: %.8g", rows[i].n, any);
+        /* A ball that says nothing, and one that says everything. */
+        cr_expect_float_eq(tl_bounds_l2_norm(rows[i].n, 2, 1e9), two, 1e-9 * two);
+        cr_expect_leq(tl_bounds_l2_norm(rows[i].n, 2, 0.01), two * (1 + 1e-9));
+    }
+    cr_expect(isfinite(tl_bounds_l2_norm(1e18, 1, INFINITY)));
+    cr_expect(isfinite(tl_bounds_l2_norm(1e18, 0, INFINITY)));
+}
+
+/* Mean field in a ball: two Diracs at +-R, the light one e^(-4R^2) as heavy, reach 2R^2 + 1/2. */
+Test(bounds_l2, mean_field_forms)
+{
+    static const double known[][2] = {{0.5, 1.248565}, {1, 2.545159},  {1.5, 5.014120},
+                                      {2, 8.507813},   {3, 18.503472}, {4, 32.501953}};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        for (size_t k = 0; k < 5; k++) {
+            const double bound = tl_bounds_l2_mean_field(k, known[i][0]);
+            cr_expect_geq(bound, known[i][1]);
+            cr_expect_leq(bound, 3.1 * known[i][1] * exp(k ? 0 : known[i][0] * known[i][0] / 2));
+        }
+}
+
+/* The constants for three and four tokens on the line, by the branch and bound they come from. */
+Test(bounds_l2, small_numbers_of_tokens)
+{
+    const double one = 1;
+    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&one, .V = (double *)&one, .scale = 1};
+    tl_layer *layer = NULL;
+
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    for (size_t n = 3; n <= (draw_effort() > 1 ? 4u : 3u); n++) {
+        const tl_exact_problem problem = {
+            .layer = layer, .n = n, .radius = INFINITY, .tolerance = n == 3 ? 1e-6 : 1e-3};
+        tl_exact_result r;
+        cr_assert_eq(tl_exact_run(&problem, &r, NULL), TL_OK);
+        cr_expect_leq(r.upper, tl_bounds_l2_small((double)n));
+        cr_expect_geq(r.lower, tl_bounds_l2_small((double)n) * (1 - 2 * problem.tolerance));
+        tl_exact_result_clear(&r);
+    }
+    cr_expect(isinf(tl_bounds_l2_small(2)) && isinf(tl_bounds_l2_small(5)));
+    tl_layer_free(layer);
+}
+
+/* kim-2-printed scales as t in Q, J as t^2: at Q = 2 an input beats it. */
+Test(bounds_l2, printed_form_is_beaten)
+{
+    const double two = 2, one = 1, x[] = {0, 1.407252031 / 2};
+    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&two, .V = (double *)&one, .scale = 1};
+    tl_head_facts facts;
+    tl_layer *layer = NULL;
+
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    const tl_bound_query query = query_of(layer, &facts, 2, INFINITY);
+    const double norm = norms_of(layer, 2, x).two;
+    cr_expect_float_eq(norm, 6.406, 1e-3);
+    cr_expect_float_eq(exp(log_bound("kim-2-printed", &query)), 5.979, 1e-3);
+    cr_expect_geq(exp(log_bound("kim-2", &query)), norm);
+    cr_expect_geq(exp(log_bound("l2-2", &query)), norm * (1 - 1e-12));
+    cr_expect_leq(exp(log_bound("l2-2", &query)), norm * (1 + 1e-8));
+    tl_layer_free(layer);
+}

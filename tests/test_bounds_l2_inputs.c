@@ -1,0 +1,232 @@
+/* Attempts to break the bounds of L2 attention: random and climbed inputs, both norms; scales and
+ * order. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bounds/l2.h"
+#include "support/bound_query.h"
+#include "support/draws.h"
+#include "support/other_kinds.h"
+#include "support/random_problem.h"
+#include "tightlip/linalg.h"
+
+static const kind_constants none = {0};
+
+enum { MOST = 8, WIDE = 4, HEADS = 3 };
+
+typedef struct {
+    size_t n, d, heads, out;
+    tl_head head[HEADS];
+    double Q[HEADS][WIDE * WIDE], V[HEADS][WIDE * WIDE], O[WIDE * HEADS * WIDE];
+    double x[MOST * WIDE];
+    bool output;
+    tl_mask mask;
+} input;
+
+static void draw(gsl_rng *rng, input *in)
+{
+    *in = (input){.n = 1 + draw_below(rng, MOST),
+                  .d = 1 + draw_below(rng, WIDE),
+                  .heads = 1 + draw_below(rng, HEADS),
+                  .output = draw_below(rng, 2) == 0};
+    size_t values = 0;
+    for (size_t h = 0; h < in->heads; h++) {
+        const size_t k = 1 + draw_below(rng, in->d), v = 1 + draw_below(rng, WIDE);
+        for (size_t i = 0; i < k * in->d; i++) in->Q[h][i] = 1.5 * random_normal(rng);
+        for (size_t i = 0; i < v * in->d; i++) in->V[h][i] = random_normal(rng);
+        in->head[h] = (tl_head){.k = k, .v = v, .scale = 1};
+        values += v;
+    }
+    in->out = in->output ? 1 + draw_below(rng, WIDE) : values;
+    for (size_t i = 0; i < sizeof in->O / sizeof in->O[0]; i++) in->O[i] = random_normal(rng);
+    const double size = pow(2, 2 * gsl_rng_uniform(rng) - 1);
+    for (size_t i = 0; i < in->n * in->d; i++) in->x[i] = size * random_normal(rng);
+}
+
+static tl_layer *layer_of(input *in)
+{
+    tl_layer *layer = NULL;
+    tl_error err = {0};
+
+    for (size_t h = 0; h < in->heads; h++) {
+        in->head[h].Q = in->Q[h];
+        in->head[h].V = in->V[h];
+    }
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, in->mask, in->d, in->heads, in->head,
+                                in->output ? in->O : NULL, in->output ? in->out : 0, &err),
+                 TL_OK, "%s", err.text);
+    return layer;
+}
+
+/* [0]: largest row sum, [1]: spectral norm. */
+static void norms_of(const tl_layer *layer, size_t n, const double *x, double norm[2])
+{
+    const size_t rows = n * layer->out, cols = n * layer->d;
+    double *J = malloc(rows * cols * sizeof *J);
+
+    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
+    norm[0] = 0;
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++) sum += fabs(J[i * cols + j]);
+        norm[0] = fmax(norm[0], sum);
+    }
+    cr_assert_eq(tl_norm2_dense(rows, cols, J, &norm[1]), TL_OK);
+    free(J);
+}
+
+static tl_bound_query query_of(const tl_layer *layer, tl_head_facts *facts, double n, double radius)
+{
+    tl_bound_query query;
+
+    cr_assert_eq(tl_bound_query_init(&query, facts, layer, NULL, NULL, radius, NULL), TL_OK);
+    query.infinite = false;
+    query.n = n;
+    return query;
+}
+
+static double radius_of(const input *in)
+{
+    double radius = 0;
+
+    for (size_t i = 0; i < in->n; i++) radius = fmax(radius, tl_nrm2(in->d, in->x + i * in->d));
+    return radius;
+}
+
+/* log of the smallest bound of each norm. */
+static void bounds_of(const tl_layer *layer, const input *in, double bound[2])
+{
+    tl_head_facts facts[HEADS];
+    const tl_bound_query query = query_of(layer, facts, (double)in->n, radius_of(in));
+
+    bound[0] = fmin(log_bound("l2-inf", &query), log_bound("kim-inf", &query));
+    bound[1] = fmin(fmin(log_bound("l2-2", &query), log_bound("kim-2", &query)),
+                    log_bound("l2-mean-field", &query));
+}
+
+Test(bounds_l2_inputs, no_input_exceeds_them)
+{
+    gsl_rng *rng = draw_stream(111);
+    double nearest[2] = {0};
+
+    for (int start = 0; start < 40 * draw_effort(); start++) {
+        input in, next;
+        double best[2] = {0};
+        const int which = start % 2;
+        draw(rng, &in);
+        for (int step = 0; step < 60; step++) {
+            next = in;
+            const double size = pow(0.5, (double)draw_below(rng, 6));
+            for (size_t i = 0; i < in.n * in.d && step > 0; i++)
+                next.x[i] += size * random_normal(rng);
+            tl_layer *layer = layer_of(&next);
+            double norm[2], bound[2];
+            norms_of(layer, next.n, next.x, norm);
+            if (step % 30 == 0 || norm[which] > 1.3 * best[which] || step == 59) {
+                bounds_of(layer, &next, bound);
+                for (int i = 0; i < 2; i++) {
+                    cr_assert_leq(norm[i], exp(bound[i]) * (1 + 1e-12), "start %d norm %d", start,
+                                  i);
+                    nearest[i] = fmax(nearest[i], norm[i] / exp(bound[i]));
+                }
+            }
+            if (norm[which] > best[which]) {
+                best[which] = norm[which];
+                in = next;
+            }
+            tl_layer_free(layer);
+        }
+    }
+    /* They come near on the line, so the attack is one. */
+    cr_expect_gt(nearest[0], 0.9);
+    cr_expect_gt(nearest[1], 0.9);
+    gsl_rng_free(rng);
+}
+
+/* l2-inf holds where a token sees itself and some of the others. */
+Test(bounds_l2_inputs, rows_under_a_causal_mask)
+{
+    gsl_rng *rng = draw_stream(112);
+    tl_head_facts facts[HEADS];
+
+    for (int trial = 0; trial < 300 * draw_effort(); trial++) {
+        input in;
+        double norm[2];
+        draw(rng, &in);
+        in.mask = TL_MASK_CAUSAL;
+        tl_layer *layer = layer_of(&in);
+        const tl_bound_query query = query_of(layer, facts, (double)in.n, INFINITY);
+        norms_of(layer, in.n, in.x, norm);
+        cr_assert_leq(norm[0], exp(log_bound("l2-inf", &query)) * (1 + 1e-12), "trial %d", trial);
+        cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)) &&
+                  isnan(log_bound("kim-inf", &query)));
+        tl_layer_free(layer);
+    }
+    gsl_rng_free(rng);
+}
+
+/* J is linear in V and quadratic in Q over all inputs; sharper bounds lie below looser ones; all
+ * grow with n. */
+Test(bounds_l2_inputs, scales_and_order)
+{
+    static const char *const keys[] = {"kim-inf", "kim-2", "l2-inf", "l2-2"};
+    gsl_rng *rng = draw_stream(113);
+    tl_head_facts facts[HEADS];
+
+    for (int trial = 0; trial < 16; trial++) {
+        input in, scaled;
+        double last[4] = {0};
+        draw(rng, &in);
+        scaled = in;
+        for (size_t h = 0; h < in.heads; h++)
+            for (size_t i = 0; i < WIDE * WIDE; i++) {
+                scaled.Q[h][i] *= 3;
+                scaled.V[h][i] *= 0.25;
+            }
+        tl_layer *layer = layer_of(&in), *other = layer_of(&scaled);
+        for (double n = 2; n < 1e18; n = n < 4 ? n + 1 : floor(1300 * n)) {
+            const tl_bound_query query = query_of(layer, facts, n, INFINITY);
+            double value[4];
+            for (int i = 0; i < 4; i++) {
+                value[i] = log_bound(keys[i], &query);
+                cr_expect_geq(value[i], last[i] - 1e-12 - (n > 2 ? 0 : 100), "%s n %g", keys[i], n);
+                last[i] = value[i];
+            }
+            cr_expect_leq(value[2], value[0] + 1e-12);
+            cr_expect_leq(value[3], value[1] + 1e-12);
+            if (trial % 8) continue;
+            const tl_bound_query changed = query_of(other, facts, n, INFINITY);
+            for (int i = 0; i < 4; i++)
+                cr_expect_float_eq(log_bound(keys[i], &changed), value[i] + log(9 * 0.25), 1e-9,
+                                   "%s n %g", keys[i], n);
+        }
+        tl_layer_free(layer);
+        tl_layer_free(other);
+    }
+    gsl_rng_free(rng);
+}
+
+Test(bounds_l2_inputs, hypotheses)
+{
+    tl_head_facts head;
+    tl_bound_query query = plain_query(&head, 2, 5);
+
+    cr_expect(isnan(log_bound("l2-2", &query)), "another kind");
+    query.kind = TL_KIND_L2;
+    head.norm_q = (double)NAN;
+    cr_expect(isnan(log_bound("l2-2", &query)), "||Q|| unknown");
+    head.norm_q = 1;
+    head.width = 1;
+    cr_expect_float_eq(exp(log_bound("l2-2", &query)), tl_bounds_l2_norm(5, 1, INFINITY), 1e-12);
+    cr_expect(isnan(log_bound("l2-inf", &query)) && isnan(log_bound("kim-inf", &query)));
+    query.radius = query.radius_origin = (double)INFINITY;
+    cr_expect(isnan(log_bound("l2-mean-field", &query)));
+    cr_expect_not(isnan(log_bound("kim-2", &query)));
+    query.radius = 1;
+    query.infinite = true;
+    cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)));
+    cr_expect_float_eq(exp(log_bound("l2-mean-field", &query)), tl_bounds_l2_mean_field(1, 1),
+                       1e-12);
+}
