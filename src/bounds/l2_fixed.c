@@ -107,7 +107,7 @@ double tl_bounds_l2_form_d(double n, size_t k)
                                                              {-1, 0, 1, -1, 1.5},
                                                              {-2.5, 2, 1.5, -3.5, 1}};
     static const double step[] = {0.7, 0.7, 0.7, 0.7, 0.2};
-    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS];
+    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS] = {0};
     form_d f = {.n = n, .c = tl_bounds_l2_c(n), .top = 1 + 2 * tl_bounds_l2_c_star(n), .k = k};
 
     if (n < 2) return 1;

@@ -155,7 +155,7 @@ static double form_c_guess(const void *context, const double *x)
 
 static double form_c_family(form_c *f)
 {
-    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS];
+    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS] = {0};
     static const double step[] = {0.7, 0.7, 0.2};
     static const double start_p[] = {1, 1.5};
 
