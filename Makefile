@@ -63,7 +63,11 @@ TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMO
 
 # ---- libraries -----------------------------------------------------------------------------------
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')
-PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig)
+# Formulas of users; MUPARSER= builds without them.
+MUPARSER ?= $(shell $(PKG_CONFIG) --exists muparser 2>/dev/null && echo yes)
+MUPARSER_LIBS := $(if $(MUPARSER),-lmuparser)
+MUPARSER_CFLAGS := $(if $(MUPARSER),-DTL_WITH_MUPARSER)
+PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS)
 # GSL's own CBLAS stays out: the provider below has the same names.
 PKG_LIBS := $(filter-out -lgslcblas -lm,$(call pkg,--libs,gsl jansson libconfig,-lgsl -ljansson -lconfig))
 CRITERION_CFLAGS := $(call pkg,--cflags,criterion)
@@ -74,14 +78,14 @@ BLAS_LIBS_generic := -llapacke -llapack -lblas
 BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
 # Ball arithmetic; Debian ships no pkg-config file for either.
 ARB_LIBS ?= -lflint-arb -lflint -lgmp
-LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) -lm
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) -lm
 
 BLAS_PACKAGES_openblas := libopenblas-dev
 BLAS_PACKAGES_blis := libblis-dev liblapack-dev
 BLAS_PACKAGES_generic := libblas-dev liblapack-dev
 PACKAGES := build-essential g++ pkg-config git \
     libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
-    libflint-arb-dev libflint-dev \
+    libflint-arb-dev libflint-dev libmuparser-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
     clang clang-format cppcheck libomp-dev libclang-rt-dev python3
 

@@ -40,7 +40,7 @@ static const row refused[] = {
     {END("serch = {};"), TL_ERR_ARGUMENT,
      ":5: serch: unknown setting \"serch\"; did you mean "
      "\"search\"?"},
-    {END("conjecture = ();"), TL_ERR_ARGUMENT, "unknown setting \"conjecture\" (known: name"},
+    {END("conjectures = ();"), TL_ERR_ARGUMENT, "unknown setting \"conjectures\""},
     {"name = \"t\";\n" ATTENTION, TL_ERR_PARSE, "expected search, or tokens to evaluate"},
     {"name = \"t\";\n" ATTENTION SEARCH, TL_ERR_PARSE, "expected a setting \"domain\""},
     {END("n = 0;"), TL_ERR_PARSE, "n: expected an integer from 1"},

@@ -21,10 +21,17 @@ typedef enum {
 #undef X
 } tl_scope;
 
-typedef enum { TL_PROVENANCE_PUBLISHED, TL_PROVENANCE_PROVEN, TL_PROVENANCE_REFUTED } tl_provenance;
+/* The registry holds the first three; a conjecture is a formula of a user (conjecture.h). */
+typedef enum {
+    TL_PROVENANCE_PUBLISHED,
+    TL_PROVENANCE_PROVEN,
+    TL_PROVENANCE_REFUTED,
+    TL_PROVENANCE_CONJECTURE
+} tl_provenance;
 
-const char *tl_scope_name(tl_scope scope);                /* "ball", .. */
-const char *tl_provenance_name(tl_provenance provenance); /* "published", "proven", "refuted" */
+const char *tl_scope_name(tl_scope scope); /* "ball", .. */
+const char *
+tl_provenance_name(tl_provenance provenance); /* "published", "proven", "refuted", "conjecture" */
 
 /* What a bound may know of one head. */
 typedef struct {

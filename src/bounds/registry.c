@@ -44,6 +44,8 @@ const char *tl_provenance_name(tl_provenance provenance)
         return "proven";
     case TL_PROVENANCE_REFUTED:
         return "refuted";
+    case TL_PROVENANCE_CONJECTURE:
+        return "conjecture";
     }
     return "unknown";
 }

@@ -6,18 +6,63 @@
 
 #include <gsl/gsl_math.h>
 
-tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *query, tl_error *err)
+#include "cli/bound_rows.h"
+#include "tightlip/conjecture.h"
+
+tl_status tl_cli_conjecture_read(tl_cli_conjecture *out, const char *formula, tl_norm norm,
+                                 tl_error *err)
+{
+    *out = (tl_cli_conjecture){.given = formula != NULL};
+    if (!out->given) return TL_OK;
+    out->bound = (tl_bound){.key = "conjecture",
+                            .title = formula,
+                            .citation = "--conjecture",
+                            .hypotheses = "yours",
+                            .norm = norm,
+                            .scope = TL_SCOPE_BALL,
+                            .provenance = TL_PROVENANCE_CONJECTURE};
+    tl_status status = tl_conjecture_check(formula, err);
+    if (status != TL_OK) tl_error_prefix(err, "--conjecture");
+    return status;
+}
+
+/* A formula that is no number at these values is an error: it was asked for here and now. */
+static tl_status evaluate_conjecture(tl_cli_bound_row *row, const tl_bound_query *query,
+                                     tl_error *err)
+{
+    tl_conjecture_facts facts;
+    double log_value = 0;
+    tl_status status = tl_conjecture_facts_at(query, &facts);
+
+    if (status != TL_OK) return tl_fail(err, status, "--conjecture: %s", tl_status_text(status));
+    status = tl_conjecture_evaluate(row->bound->title, &facts, &log_value, err);
+    if (status != TL_OK) {
+        tl_error_prefix(err, "--conjecture");
+        return status;
+    }
+    row->value = (tl_bound_value){.applicable = log_value < HUGE_VAL, .log_value = log_value};
+    if (!row->value.applicable)
+        snprintf(row->value.why, sizeof row->value.why, "it is infinite here");
+    return TL_OK;
+}
+
+tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *query,
+                              const tl_bound *conjecture, tl_error *err)
 {
     size_t count = tl_bound_count();
     tl_status status = TL_OK;
 
-    *rows = calloc(count, sizeof **rows);
+    *rows = calloc(count + 2, sizeof **rows);
     if (*rows == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu bounds", count);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         (*rows)[i].bound = tl_bound_at(i);
         status = tl_bound_evaluate((*rows)[i].bound, query, &(*rows)[i].value);
         if (status != TL_OK)
             (void)tl_fail(err, status, "bound %s: %s", tl_bound_at(i)->key, tl_status_text(status));
+    }
+    if (status == TL_OK && conjecture != NULL) {
+        (*rows)[count].bound = conjecture;
+        status = evaluate_conjecture(&(*rows)[count], query, err);
     }
     if (status != TL_OK) {
         free(*rows);
@@ -27,7 +72,8 @@ tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *que
 }
 
 tl_status tl_cli_bounds_at(tl_cli_bound_row **rows, const tl_layer *layer,
-                           const tl_measure *measure, const tl_domain *domain, tl_error *err)
+                           const tl_measure *measure, const tl_domain *domain,
+                           const tl_bound *conjecture, tl_error *err)
 {
     tl_head_facts *head = calloc(layer->heads, sizeof *head);
     tl_bound_query query;
@@ -36,13 +82,13 @@ tl_status tl_cli_bounds_at(tl_cli_bound_row **rows, const tl_layer *layer,
     if (head == NULL)
         return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
     status = tl_bound_query_init(&query, head, layer, measure, domain->centre, domain->radius, err);
-    if (status == TL_OK) status = tl_cli_bounds_alloc(rows, &query, err);
+    if (status == TL_OK) status = tl_cli_bounds_alloc(rows, &query, conjecture, err);
     free(head);
     return status;
 }
 
 /* True when a found value lies above a bound by more than the rounding of both logarithms. */
-static bool exceeds(double log_found, double log_bound)
+bool tl_cli_bound_exceeded(double log_found, double log_bound)
 {
     /* 1e-10 covers the residual of an iterated singular pair, which enters squared; a logarithm
      * itself carries a few units in its last place. */
@@ -51,54 +97,30 @@ static bool exceeds(double log_found, double log_bound)
     return log_found > log_bound + 1e-10 + 8 * DBL_EPSILON * scale;
 }
 
-static bool comparable(const tl_cli_bound_row *row, const tl_cli_found *found)
+bool tl_cli_bound_comparable(const tl_cli_bound_row *row, const tl_cli_found *found)
 {
     return found != NULL && row->value.applicable && row->bound->norm == found->norm;
-}
-
-static void print_row(FILE *out, const tl_cli_bound_row *row, const tl_cli_found *found)
-{
-    const tl_bound *bound = row->bound;
-    char value[CLI_NUMBER_SIZE], ratio[CLI_NUMBER_SIZE];
-
-    fprintf(out, "%-18s %-5s %-10s %-10s ", bound->key, tl_norm_name(bound->norm),
-            tl_scope_name(bound->scope), tl_provenance_name(bound->provenance));
-    if (!row->value.applicable) {
-        fprintf(out, "%14s  %s\n", "-", row->value.why);
-        return;
-    }
-    fprintf(out, "%14s %12.6g", tl_cli_format_log(value, row->value.log_value),
-            row->value.log_value / M_LN10);
-    if (comparable(row, found))
-        fprintf(out, " %14s%s", tl_cli_format_log(ratio, row->value.log_value - found->log_value),
-                exceeds(found->log_value, row->value.log_value) ? "  EXCEEDED" : "");
-    fputc('\n', out);
-}
-
-void tl_cli_bounds_print(FILE *out, const tl_cli_bound_row *rows, const tl_cli_found *found)
-{
-    fprintf(out, "%-18s %-5s %-10s %-10s %14s %12s%s\n", "bound", "norm", "scope", "provenance",
-            "value", "log10", found != NULL ? "    bound/found" : "");
-    for (size_t i = 0; i < tl_bound_count(); i++) print_row(out, &rows[i], found);
 }
 
 json_t *tl_cli_bounds_json(const tl_cli_bound_row *rows, const tl_cli_found *found)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; i < tl_bound_count(); i++) {
+    for (size_t i = 0; rows[i].bound != NULL; i++) {
         const tl_cli_bound_row *row = &rows[i];
         bool yes = row->value.applicable;
         double log_value = yes ? row->value.log_value : (double)NAN;
         json_t *item =
-            json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:s?,s:o,s:o}", "key", row->bound->key, "title",
-                      row->bound->title, "norm", tl_norm_name(row->bound->norm), "scope",
+            json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:s?,s:o,s:o}", "key", row->bound->key,
+                      "title", row->bound->title, "norm", tl_norm_name(row->bound->norm), "scope",
                       tl_scope_name(row->bound->scope), "provenance",
-                      tl_provenance_name(row->bound->provenance), "applicable", (int)yes, "why",
+                      tl_provenance_name(row->bound->provenance), "citation", row->bound->citation,
+                      "least", (int)tl_cli_bound_is_least(rows, row), "applicable", (int)yes, "why",
                       yes ? NULL : row->value.why, "log10", tl_cli_json_log10(log_value), "value",
                       tl_cli_json_value(log_value));
         if (item != NULL && found != NULL) {
-            double ratio = comparable(row, found) ? log_value - found->log_value : (double)NAN;
+            double ratio =
+                tl_cli_bound_comparable(row, found) ? log_value - found->log_value : (double)NAN;
             if (json_object_set_new(item, "ratio_log10", tl_cli_json_log10(ratio)) != 0) {
                 json_decref(item);
                 item = NULL;
@@ -113,17 +135,20 @@ bool tl_cli_bounds_refuted(const tl_cli_bound_row *rows, const tl_cli_found *fou
 {
     bool refuted = false;
 
-    for (size_t i = 0; i < tl_bound_count(); i++) {
+    for (size_t i = 0; rows[i].bound != NULL; i++) {
         const tl_cli_bound_row *row = &rows[i];
         char a[CLI_NUMBER_SIZE], b[CLI_NUMBER_SIZE];
 
-        if (!comparable(row, found) || row->bound->provenance == TL_PROVENANCE_REFUTED ||
-            !exceeds(found->log_value, row->value.log_value))
+        if (!tl_cli_bound_comparable(row, found) ||
+            row->bound->provenance == TL_PROVENANCE_REFUTED ||
+            !tl_cli_bound_exceeded(found->log_value, row->value.log_value))
             continue;
-        fprintf(stderr, "tightlip: the value %s lies above the bound %s = %s\n",
-                tl_cli_format_log(a, found->log_value), row->bound->key,
-                tl_cli_format_log(b, row->value.log_value));
-        refuted = true;
+        /* A conjecture is there to be tested: falling is no failure of the program. */
+        const bool conjecture = row->bound->provenance == TL_PROVENANCE_CONJECTURE;
+        fprintf(stderr, "tightlip: the value %s lies above the %s %s = %s\n",
+                tl_cli_format_log(a, found->log_value), conjecture ? "formula" : "bound",
+                row->bound->key, tl_cli_format_log(b, row->value.log_value));
+        refuted = refuted || !conjecture;
     }
     return refuted;
 }

@@ -86,6 +86,8 @@ bool tl_cli_parse_real(const char *text, double *x);
 bool tl_cli_parse_count(const char *text, uint64_t *n);
 
 /* help.c */
+/* Words of text from the current column on, wrapped, each new line indented to `indent`. */
+void tl_cli_print_wrapped(FILE *out, const char *text, int column, int indent);
 void tl_cli_print_usage(FILE *out);
 void tl_cli_print_help(FILE *out, const tl_cli_verb *verb);
 
@@ -116,18 +118,27 @@ void tl_cli_json_append(json_t **array, json_t *item);
 /* Prints and releases document; NULL means that building it ran out of memory. */
 TL_MUST_USE tl_status tl_cli_json_print(json_t *document);
 
-/* bounds.c: every bound of the registry at one query. */
+/* bounds.c: every bound of the registry at one query, and perhaps a conjecture; the last row has no
+ * bound. */
 typedef struct {
     const tl_bound *bound;
     tl_bound_value value;
 } tl_cli_bound_row;
 
+/* conjecture: a bound whose title is its formula, or NULL; borrowed by the rows. */
 TL_MUST_USE tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *query,
-                                          tl_error *err);
+                                          const tl_bound *conjecture, tl_error *err);
 /* The same for a layer and a measure whose tokens lie in domain. */
 TL_MUST_USE tl_status tl_cli_bounds_at(tl_cli_bound_row **rows, const tl_layer *layer,
                                        const tl_measure *measure, const tl_domain *domain,
-                                       tl_error *err);
+                                       const tl_bound *conjecture, tl_error *err);
+/* The bound of --conjecture in that norm; formula NULL: none, the result says so. */
+typedef struct {
+    bool given;
+    tl_bound bound;
+} tl_cli_conjecture;
+TL_MUST_USE tl_status tl_cli_conjecture_read(tl_cli_conjecture *out, const char *formula,
+                                             tl_norm norm, tl_error *err);
 /* found: a value in `norm`, or NULL: bounds alone, without ratios. */
 typedef struct {
     tl_norm norm;
@@ -135,6 +146,9 @@ typedef struct {
 } tl_cli_found;
 
 void tl_cli_bounds_print(FILE *out, const tl_cli_bound_row *rows, const tl_cli_found *found);
+/* The same with titles and sources, for people and as a Markdown table. */
+void tl_cli_bounds_print_long(FILE *out, const tl_cli_bound_row *rows);
+void tl_cli_bounds_print_markdown(FILE *out, const tl_cli_bound_row *rows);
 json_t *tl_cli_bounds_json(const tl_cli_bound_row *rows, const tl_cli_found *found);
 /* True when found lies above a bound that is published or proven; says so on stderr. */
 bool tl_cli_bounds_refuted(const tl_cli_bound_row *rows, const tl_cli_found *found);

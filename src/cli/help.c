@@ -5,8 +5,7 @@
 
 enum { TEXT_COLUMN = 28, LINE_WIDTH = 96 };
 
-/* Words of text from the current column on, wrapped, each new line indented to `indent`. */
-static void print_wrapped(FILE *out, const char *text, int column, int indent)
+void tl_cli_print_wrapped(FILE *out, const char *text, int column, int indent)
 {
     while (*text != '\0') {
         int length = (int)strcspn(text, " ");
@@ -90,7 +89,7 @@ static void print_option(FILE *out, const tl_cli_option *option)
         used += (size_t)snprintf(text + used, sizeof text - used, "%sdefault %s", open, fallback);
     if ((range[0] != '\0' || fallback != NULL) && used < sizeof text)
         snprintf(text + used, sizeof text - used, ")");
-    print_wrapped(out, text, TEXT_COLUMN, TEXT_COLUMN);
+    tl_cli_print_wrapped(out, text, TEXT_COLUMN, TEXT_COLUMN);
 }
 
 void tl_cli_print_help(FILE *out, const tl_cli_verb *verb)
@@ -99,7 +98,7 @@ void tl_cli_print_help(FILE *out, const tl_cli_verb *verb)
 
     fprintf(out, "usage: tightlip %s%s%s\n\n", verb->name, verb->operands[0] != '\0' ? " " : "",
             verb->operands);
-    print_wrapped(out, verb->details, 0, 0);
+    tl_cli_print_wrapped(out, verb->details, 0, 0);
     fprintf(out, "\noptions:\n");
     for (size_t i = 0; (option = tl_cli_option_at(verb, i)) != NULL; i++) print_option(out, option);
 }

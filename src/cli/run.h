@@ -18,9 +18,10 @@ void tl_cli_progress_report(void *context, const tl_progress *now);
 void tl_cli_progress_end(tl_cli_progress *progress);
 
 typedef struct {
-    json_t *cells; /* owned: one object per cell, without witnesses */
-    size_t violations;
-    size_t failed; /* cells without a value */
+    json_t *cells;       /* owned: one object per cell, without witnesses */
+    json_t *conjectures; /* owned: per key, cells tested, those violated, and the loosest */
+    size_t violations;   /* cells above a bound, conjectures apart */
+    size_t failed;       /* cells without a value */
 } tl_cli_summary;
 
 /* Reads directory/cells.ndjson. Errors: TL_ERR_IO, TL_ERR_PARSE, TL_ERR_MEMORY. */
@@ -28,5 +29,11 @@ TL_MUST_USE tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *d
                                           tl_error *err);
 void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary);
 void tl_cli_summary_clear(tl_cli_summary *summary);
+
+/* "n = 4, R = 2" */
+void tl_cli_describe_cell(char *text, size_t size, json_t *variables);
+/* summary_conjecture.c: the rows of a record that are conjectures, and what came of them. */
+bool tl_cli_conjectures_add(json_t *all, const json_t *record);
+void tl_cli_conjectures_print(FILE *out, const tl_cli_summary *summary);
 
 #endif

@@ -62,7 +62,12 @@ static tl_status add_record(tl_cli_summary *summary, const char *line, const cha
         return tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected variables", path, number);
     }
     cell = summarise(record);
+    const bool added = tl_cli_conjectures_add(summary->conjectures, record);
     json_decref(record);
+    if (!added) {
+        json_decref(cell);
+        return TL_ERR_MEMORY;
+    }
     if (json_array_size(json_object_get(cell, "violated")) > 0) summary->violations++;
     if (json_is_null(json_object_get(cell, "value")) &&
         json_is_null(json_object_get(cell, "log10")))
@@ -79,7 +84,7 @@ tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *directory, tl
     size_t size = 0, number = 0;
     tl_status status = TL_OK;
 
-    *summary = (tl_cli_summary){.cells = json_array()};
+    *summary = (tl_cli_summary){.cells = json_array(), .conjectures = json_array()};
     snprintf(path, sizeof path, "%s/cells.ndjson", directory);
     file = fopen(path, "r");
     if (file == NULL) return tl_fail(err, TL_ERR_IO, "%s: %s", path, strerror(errno));
@@ -91,8 +96,7 @@ tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *directory, tl
     return status;
 }
 
-/* "n = 4, R = 2" */
-static void describe(char *text, size_t size, json_t *variables)
+void tl_cli_describe_cell(char *text, size_t size, json_t *variables)
 {
     const char *key;
     json_t *value;
@@ -119,7 +123,7 @@ static void print_cell(FILE *out, json_t *cell)
     char variables[256], found[CLI_NUMBER_SIZE], ratio[CLI_NUMBER_SIZE];
     double log10_found = number_at(cell, "log10");
 
-    describe(variables, sizeof variables, json_object_get(cell, "variables"));
+    tl_cli_describe_cell(variables, sizeof variables, json_object_get(cell, "variables"));
     if (number_at(cell, "value") == 0) log10_found = -HUGE_VAL;
     fprintf(out, "%-32s %14s  %-18s %14s%s\n", variables,
             tl_cli_format_log(found, log10_found * M_LN10), text_at(cell, "best_bound", "-"),
@@ -137,10 +141,12 @@ void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary)
     if (count > ROWS_SHOWN) fprintf(out, ".. and %zu more cells\n", count - ROWS_SHOWN);
     fprintf(out, "%zu cells, %zu above a bound, %zu without a value\n", count, summary->violations,
             summary->failed);
+    tl_cli_conjectures_print(out, summary);
 }
 
 void tl_cli_summary_clear(tl_cli_summary *summary)
 {
     json_decref(summary->cells);
-    summary->cells = NULL;
+    json_decref(summary->conjectures);
+    summary->cells = summary->conjectures = NULL;
 }

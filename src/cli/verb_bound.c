@@ -22,7 +22,11 @@
     X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
       "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
     X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL,                                      \
-      "tokens anywhere instead of in a ball; kind l2 alone")
+      "tokens anywhere instead of in a ball; kind l2 alone")                                      \
+    X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
+      "the logarithm of a bound of your own, over n, g, R, norm_a, norm_v, ..: see tightlip "     \
+      "list variables")                                                                           \
+    X(MARKDOWN, "markdown", 0, FLAG, NULL, NULL, 0, 0, NULL, "a table for a paper")
 
 enum {
 #define X(id, ...) BOUND_##id,
@@ -69,6 +73,7 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
         .norm_o = value[BOUND_NORM_O].real,
     };
     tl_cli_bound_row *rows = NULL;
+    tl_cli_conjecture conjecture;
     tl_status status;
 
     if (whole && (query.kind != TL_KIND_L2 || value[BOUND_RADIUS].given)) {
@@ -79,11 +84,16 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
     }
     if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads; h++) fill_head(value, radius, &head[h]);
-    status = tl_cli_bounds_alloc(&rows, &query, err);
+    status = tl_cli_conjecture_read(&conjecture, value[BOUND_CONJECTURE].text, TL_NORM_2, err);
+    if (status == TL_OK)
+        status =
+            tl_cli_bounds_alloc(&rows, &query, conjecture.given ? &conjecture.bound : NULL, err);
     if (status == TL_OK && call->json)
         status = tl_cli_json_print(tl_cli_bounds_json(rows, NULL));
+    else if (status == TL_OK && value[BOUND_MARKDOWN].given)
+        tl_cli_bounds_print_markdown(stdout, rows);
     else if (status == TL_OK)
-        tl_cli_bounds_print(stdout, rows, NULL);
+        tl_cli_bounds_print_long(stdout, rows);
     free(rows);
     free(head);
     return status;
@@ -96,7 +106,8 @@ const tl_cli_verb tl_cli_verb_bound = {
     .details =
         "Evaluates every bound of the registry for an attention layer whose tokens lie in a ball "
         "about the origin, or says why one does not apply. Bounds at one set of tokens (scope "
-        "local) need a problem file: see tightlip norm.",
+        "local) need a problem file: see tightlip norm.  A formula given with --conjecture is "
+        "evaluated like the others.",
     .option = options,
     .options = BOUND_COUNT,
     .run = run_bound,

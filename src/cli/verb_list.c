@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/experiments.h"
+#include "tightlip/conjecture.h"
 #include "tightlip/norm.h"
 #include "tightlip/search.h"
 
@@ -10,15 +11,18 @@ static json_t *list_bounds(bool json)
 {
     json_t *array = json_array();
 
-    if (!json) printf("%-18s %-5s %-10s %-10s %s\n", "key", "norm", "scope", "provenance", "title");
     for (size_t i = 0; i < tl_bound_count(); i++) {
         const tl_bound *bound = tl_bound_at(i);
         const char *norm = tl_norm_name(bound->norm), *scope = tl_scope_name(bound->scope);
         const char *provenance = tl_provenance_name(bound->provenance);
 
-        if (!json)
-            printf("%-18s %-5s %-10s %-10s %s\n", bound->key, norm, scope, provenance,
-                   bound->title);
+        if (!json) {
+            printf("%-18s norm %s, %s, %s; %s\n    ", bound->key, norm, scope, provenance,
+                   bound->citation);
+            tl_cli_print_wrapped(stdout, bound->title, 4, 4);
+            fputs("    for ", stdout);
+            tl_cli_print_wrapped(stdout, bound->hypotheses, 8, 8);
+        }
         tl_cli_json_append(&array, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "key", bound->key,
                                              "title", bound->title, "norm", norm, "scope", scope,
                                              "provenance", provenance, "citation", bound->citation,
@@ -51,6 +55,7 @@ static json_t *list_entries(const entry *entries, size_t count, bool json)
         return list_entries(entries, CLI_COUNT_OF(entries), json); \
     }
 
+LIST_OF(list_variables, TL_CONJECTURE_VARIABLES)
 LIST_OF(list_norms, TL_NORM_LIST)
 LIST_OF(list_domains, TL_DOMAIN_LIST)
 LIST_OF(list_starts, TL_START_LIST)
@@ -60,9 +65,13 @@ static const struct {
     const char *name;
     json_t *(*list)(bool json); /* prints unless json; the document either way */
 } lists[] = {
-    {"bounds", list_bounds},         {"norms", list_norms},
-    {"domains", list_domains},       {"starts", list_starts},
-    {"objectives", list_objectives}, {"experiments", tl_cli_list_experiments},
+    {"bounds", list_bounds},
+    {"norms", list_norms},
+    {"domains", list_domains},
+    {"starts", list_starts},
+    {"objectives", list_objectives},
+    {"variables", list_variables},
+    {"experiments", tl_cli_list_experiments},
 };
 
 static tl_status run_list(tl_cli_call *call, tl_error *err)
@@ -84,10 +93,11 @@ static tl_status run_list(tl_cli_call *call, tl_error *err)
 
 const tl_cli_verb tl_cli_verb_list = {
     .name = "list",
-    .operands = "bounds|norms|domains|starts|objectives|experiments",
-    .summary = "what there is: bounds, norms, domains, starts, objectives, experiments",
+    .operands = "bounds|norms|domains|starts|objectives|variables|experiments",
+    .summary = "what there is: bounds, norms, domains, starts, objectives, variables, experiments",
     .details = "Lists what the program knows. bounds: keys for experiment files. starts: the "
-               "constructions a search can begin from. experiments: the files in ./experiments, or "
+               "constructions a search can begin from. variables: what a conjecture may speak of. "
+               "experiments: the files in ./experiments, or "
                "else those installed with the program, with the question each one asks.",
     .least = 1,
     .most = 1,

@@ -20,7 +20,9 @@
     X(HEAD, "head", 0, COUNT, "h", NULL, 0, 65535, NULL,                                         \
       "this head alone, counted from 0, without the output matrix; otherwise all heads with it") \
     X(TOKENS, "tokens", 't', TEXT, "FILE", NULL, 0, 0, NULL, "safetensors file with the tokens") \
-    X(TENSOR, "tensor", 0, TEXT, "NAME", NULL, 0, 0, NULL, "the tokens: one row each")
+    X(TENSOR, "tensor", 0, TEXT, "NAME", NULL, 0, 0, NULL, "the tokens: one row each")           \
+    X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                          \
+      "the logarithm of a bound of your own: see tightlip list variables")
 
 enum {
 #define X(id, ...) NORM_##id,
@@ -200,6 +202,7 @@ static json_t *report_json(const norm_report *report)
 static tl_status run_norm(tl_cli_call *call, tl_error *err)
 {
     norm_report report = {.rows = NULL};
+    tl_cli_conjecture conjecture;
     tl_problem *problem = &report.problem;
     tl_status status = read_problem(call, problem, &report.from, err);
 
@@ -210,10 +213,13 @@ static tl_status run_norm(tl_cli_call *call, tl_error *err)
                                  &report.result, err);
         if (status) tl_error_prefix(err, "%s", call->operands > 0 ? call->operand[0] : "tokens");
     }
+    if (status == TL_OK)
+        status = tl_cli_conjecture_read(&conjecture, call->value[NORM_CONJECTURE].text, report.norm,
+                                        err);
     report.found = (tl_cli_found){report.norm, report.result.log_value};
     if (status == TL_OK)
-        status =
-            tl_cli_bounds_at(&report.rows, problem->layer, problem->measure, problem->domain, err);
+        status = tl_cli_bounds_at(&report.rows, problem->layer, problem->measure, problem->domain,
+                                  conjecture.given ? &conjecture.bound : NULL, err);
     if (status == TL_OK) call->refuted = tl_cli_bounds_refuted(report.rows, &report.found);
     if (status == TL_OK && call->json)
         status = tl_cli_json_print(report_json(&report));

@@ -156,7 +156,8 @@ static tl_status report_found(tl_cli_call *call, const tl_search_problem *proble
     if (call->value[SEARCH_OUTPUT].given)
         status = tl_problem_write(&witness, call->value[SEARCH_OUTPUT].text, err);
     if (status == TL_OK)
-        status = tl_cli_bounds_at(&rows, result->layer, result->measure, problem->domain, err);
+        status =
+            tl_cli_bounds_at(&rows, result->layer, result->measure, problem->domain, NULL, err);
     if (status != TL_OK) return status;
     report.rows = rows;
     call->refuted = tl_cli_bounds_refuted(rows, &report.found);

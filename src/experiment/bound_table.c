@@ -43,7 +43,12 @@ static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, boo
     bad = bad || tl_json_set_number(row, "value", exp(log_value));
     bad = bad || json_object_set_new(row, "why",
                                      value->applicable ? json_null() : json_string(value->why));
-    if (violated) bad = bad || json_object_set_new(row, "violation", json_true());
+    /* A conjecture that falls is a result, not a violation. */
+    if (violated)
+        bad =
+            bad || json_object_set_new(
+                       row, bound->provenance == TL_PROVENANCE_CONJECTURE ? "refuted" : "violation",
+                       json_true());
     if (!bad) return row;
     json_decref(row);
     return NULL;
@@ -58,6 +63,7 @@ bool tl_bound_is_about_one_input(const tl_bound *bound)
 static bool closes(const tl_bound *bound, const tl_cell *cell)
 {
     return bound->provenance != TL_PROVENANCE_REFUTED &&
+           bound->provenance != TL_PROVENANCE_CONJECTURE &&
            (!cell->searched || !tl_bound_is_about_one_input(bound));
 }
 
@@ -85,13 +91,18 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
 
     /* Matrices of the A that was found say nothing of the other A. */
     if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound)) asked.layer = NULL;
-    s = tl_bound_evaluate(bound, &asked, &value);
-    if (s) return tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
+    if (bound->provenance == TL_PROVENANCE_CONJECTURE) {
+        s = tl_conjecture_value(bound, &asked, &value, err);
+        if (s) return s;
+    } else {
+        s = tl_bound_evaluate(bound, &asked, &value);
+        if (s) return tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
+    }
     violated =
         value.applicable && comparable && bound->provenance != TL_PROVENANCE_REFUTED &&
         log_lower > value.log_value + rounding(query, query->measure, log_lower,
                                                isfinite(value.log_value) ? value.log_value : 0);
-    if (violated) out->violated = true;
+    if (violated && bound->provenance != TL_PROVENANCE_CONJECTURE) out->violated = true;
     if (value.applicable && comparable && closes(bound, cell))
         keep_best(out, bound, value.log_value);
     if (json_array_append_new(out->rows, bound_row(bound, &value, comparable, violated)))

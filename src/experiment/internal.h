@@ -47,7 +47,8 @@ struct tl_experiment {
     size_t cells;
     bool warm; /* cells start from the witnesses of their neighbours too */
     size_t bounds;
-    const tl_bound **bound; /* owned list of registry rows */
+    const tl_bound **bound; /* owned list of registry rows, then of conjectures */
+    tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
     json_t *files;          /* data files read: path -> {bytes, fnv1a64} */
     json_t *resolved;       /* the whole configuration with every default in place */
     json_t *plot;           /* the plot group, resolved; borrowed from resolved */
@@ -201,6 +202,13 @@ int tl_json_set_number(json_t *object, const char *key, double x);
 char *tl_json_line(const json_t *value);
 
 /* At one X, or on a ball around it: silent about other inputs. */
+/* `conjecture` of the file, after its bounds. */
+TL_MUST_USE tl_status tl_conjectures_read(tl_experiment *ex, const config_setting_t *at,
+                                          tl_error *err);
+/* As tl_bound_evaluate; an infinite value does not apply, no number is an error. */
+TL_MUST_USE tl_status tl_conjecture_value(const tl_bound *bound, const tl_bound_query *query,
+                                          tl_bound_value *value, tl_error *err);
+
 bool tl_bound_is_about_one_input(const tl_bound *bound);
 
 typedef struct {

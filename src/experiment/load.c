@@ -21,6 +21,7 @@ void tl_experiment_free(tl_experiment *ex)
     for (size_t i = 0; i < ex->variables; i++) tl_variable_clear(&ex->variable[i]);
     free(ex->variable);
     free(ex->bound);
+    free(ex->conjecture);
     json_decref(ex->files);
     json_decref(ex->resolved);
     config_destroy(&ex->tree);
@@ -193,9 +194,9 @@ static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 
 static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
-    static const char *const keys[] = {"name",   "title", "question", "attention",
-                                       "tokens", "n",     "domain",   "sweep",
-                                       "search", "norm",  "bounds",   "plot"};
+    static const char *const keys[] = {"name",   "title",  "question",  "attention", "tokens",
+                                       "n",      "domain", "sweep",     "search",    "norm",
+                                       "bounds", "plot",   "conjecture"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -210,6 +211,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     if (!s) s = tl_sweep_read(ex, config_setting_get_member(root, "sweep"), err);
     if (!s) s = read_norm(ex, root, err);
     if (!s) s = read_bounds(ex, root, err);
+    if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,
