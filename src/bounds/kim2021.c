@@ -6,8 +6,8 @@
 #include "bounds/l2.h"
 #include "tightlip/linalg.h"
 
-/* Largest absolute row sum of a rows x cols matrix with these strides. */
-static double row_sums(size_t rows, size_t cols, const double *a, size_t row, size_t col)
+/* log of the largest absolute row sum of a rows x cols matrix with these strides. */
+static double log_row_sums(size_t rows, size_t cols, const double *a, size_t row, size_t col)
 {
     double best = 0;
 
@@ -16,7 +16,7 @@ static double row_sums(size_t rows, size_t cols, const double *a, size_t row, si
         for (size_t j = 0; j < cols; j++) sum += fabs(a[i * row + j * col]);
         best = fmax(best, sum);
     }
-    return best * (1 + (double)(cols + 4) * DBL_EPSILON);
+    return log(best) + (double)(cols + 4) * DBL_EPSILON;
 }
 
 static bool met(const tl_bound_query *query, tl_bound_value *value)
@@ -27,38 +27,43 @@ static bool met(const tl_bound_query *query, tl_bound_value *value)
 
 static tl_status kim_inf(const tl_bound_query *query, tl_bound_value *value)
 {
-    double of_q = 0, of_v = 0, width = (double)INFINITY;
+    const double none = -(double)INFINITY;
+    double of_q = none, of_v = none, of_o = 0, width = (double)INFINITY;
 
     if (!met(query, value) || !tl_bounds_l2_has_layer(query, value)) return TL_OK;
     const tl_layer *layer = query->layer;
     const size_t d = layer->d;
     for (size_t h = 0; h < layer->heads; h++) {
         const tl_head *head = &layer->head[h];
-        of_q =
-            fmax(of_q, row_sums(head->k, d, head->Q, d, 1) * row_sums(d, head->k, head->Q, 1, d));
-        of_v = fmax(of_v, row_sums(head->v, d, head->V, d, 1));
+        of_q = fmax(of_q, log_row_sums(head->k, d, head->Q, d, 1) +
+                              log_row_sums(d, head->k, head->Q, 1, d));
+        of_v = fmax(of_v, log_row_sums(head->v, d, head->V, d, 1));
         width = fmin(width, (double)head->k);
     }
-    const double of_o =
-        layer->O ? row_sums(layer->out, layer->values, layer->O, layer->values, 1) : 1;
-    const double factor = 4 * tl_bounds_l2_c(query->n) + 1 / sqrt(width);
-    return tl_bounds_l2_answer(value, factor * of_o * of_q * of_v);
+    if (layer->O) of_o = log_row_sums(layer->out, layer->values, layer->O, layer->values, 1);
+    const double factor = log(4 * tl_bounds_l2_c(query->n) + 1 / sqrt(width));
+    return tl_bounds_l2_answer(value, factor + of_o + of_q + of_v,
+                               tl_bounds_finite(of_o) + 2 * tl_bounds_finite(of_q) +
+                                   tl_bounds_finite(of_v) + fabs(factor));
 }
 
 /* (sqrt N / s)(4 c + 1) (sum_h ||Q_h||^power ||V_h||^2)^(1/2) ||O||. */
 static tl_status kim_2_power(const tl_bound_query *query, double power, tl_bound_value *value)
 {
-    double squares = 0, width = (double)INFINITY;
+    double squares = -(double)INFINITY, width = (double)INFINITY, size = 0;
 
     if (!met(query, value) || !tl_bounds_l2_has_norms(query, value)) return TL_OK;
     for (size_t h = 0; h < query->heads; h++) {
         const tl_head_facts *head = &query->head[h];
-        const double term = pow(head->norm_q, power / 2) * head->norm_v;
-        squares = hypot(squares, term);
+        const double log_q = log(head->norm_q), log_v = log(head->norm_v);
+        squares = tl_bounds_log_add(squares, power * log_q + 2 * log_v);
+        size += power * tl_bounds_finite(log_q) + 2 * tl_bounds_finite(log_v) + 1;
         width = fmin(width, (double)head->width);
     }
-    const double factor = sqrt(query->n / width) * (4 * tl_bounds_l2_c(query->n) + 1);
-    return tl_bounds_l2_answer(value, factor * squares * query->norm_o);
+    const double factor = log(query->n / width) / 2 + log1p(4 * tl_bounds_l2_c(query->n));
+    const double log_o = log(query->norm_o);
+    return tl_bounds_l2_answer(value, factor + squares / 2 + log_o,
+                               size + fabs(factor) + tl_bounds_finite(log_o));
 }
 
 static tl_status kim_2(const tl_bound_query *query, tl_bound_value *value)

@@ -4,40 +4,82 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tightlip/linalg.h"
 
-void tl_bounds_l2_head_clear(tl_bounds_l2_head *head)
+/* out := rows x cols of a (rows `stride` apart) over a power of two that brings the largest entry
+ * into [1/2, 1); the exponent. Entries that underflow were 2^-1000 of the largest. */
+static int scaled(double *out, size_t rows, size_t cols, const double *a, size_t stride)
 {
-    free(head->block);
-    *head = (tl_bounds_l2_head){0};
+    double largest = 0;
+    int exponent = 0;
+
+    for (size_t i = 0; i < rows * cols; i++)
+        largest = fmax(largest, fabs(a[i / cols * stride + i % cols]));
+    (void)frexp(largest, &exponent);
+    for (size_t i = 0; i < rows * cols; i++)
+        out[i] = ldexp(a[i / cols * stride + i % cols], -exponent);
+    return exponent;
 }
 
-tl_status tl_bounds_l2_head_init(tl_bounds_l2_head *out, const tl_layer *layer, size_t h)
+/* M = O_h V_h U from the factors, whose sizes bound the rounding of both products; the products
+ * that underflow lose less than a unit of the last place of these sizes. */
+static void multiply(tl_bounds_l2_head *head, const double *O, const double *V)
 {
-    const tl_head *head = &layer->head[h];
-    const size_t d = layer->d, k = head->k, v = head->v, rows = layer->out;
-    const double root = 1 / sqrt(sqrt((double)k));
+    const size_t d = head->d, k = head->k, v = head->v, out = head->out;
+    const double u_size = tl_nrm2(d * k, head->U), v_size = tl_nrm2(v * d, V);
 
-    *out = (tl_bounds_l2_head){.d = d, .k = k, .v = v, .out = rows};
-    out->block = malloc((d * k + rows * k + v * k + rows * d) * sizeof *out->block);
-    if (!out->block) return TL_ERR_MEMORY;
-    out->U = out->block;
-    out->M = out->U + d * k;
-    out->VU = out->M + rows * k;
-    double *G = out->VU + v * k;
-    for (size_t i = 0; i < d; i++)
-        for (size_t r = 0; r < k; r++) out->U[i * k + r] = head->Q[r * d + i] * root;
-    tl_layer_value_map(layer, h, G);
-    tl_gemm('N', 'N', rows, k, d, 1, G, d, out->U, k, 0, out->M, k);
-    tl_gemm('N', 'N', v, k, d, 1, head->V, d, out->U, k, 0, out->VU, k);
-    const double u = tl_nrm2(d * k, out->U), values = tl_nrm2(v * d, head->V);
-    double output = layer->O ? tl_nrm2(rows * layer->values, layer->O) : 1;
-    const double steps = (double)(d + v + 8) * DBL_EPSILON;
-    out->u_error = 4 * DBL_EPSILON * u;
-    out->vu_error = steps * values * u;
-    out->m_error = 2 * steps * output * values * u;
+    tl_gemm('N', 'N', v, k, d, 1, V, d, head->U, k, 0, head->VU, k);
+    head->vu_error = ((double)d + 4) * DBL_EPSILON * v_size * u_size;
+    if (O) {
+        tl_gemm('N', 'N', out, k, v, 1, O, v, head->VU, k, 0, head->M, k);
+        head->m_error = ((double)(d + v) + 8) * DBL_EPSILON * tl_nrm2(out * v, O) * v_size * u_size;
+    }
+}
+
+tl_status tl_bounds_l2_head_init(tl_bounds_l2_head *head, const tl_layer *layer, size_t h)
+{
+    const tl_head *source = &layer->head[h];
+    const size_t d = layer->d, k = source->k, v = source->v, out = layer->out;
+    size_t column = 0;
+
+    *head = (tl_bounds_l2_head){.d = d, .k = k, .v = v, .out = out};
+    double *block = calloc(d * k + out * k + v * k, sizeof *block);
+    double *work = malloc((k * d + v * d + out * v) * sizeof *work);
+    if (!block || !work) {
+        free(block);
+        free(work);
+        return TL_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < h; i++) column += layer->head[i].v;
+    head->U = block;
+    head->M = block + d * k;
+    head->VU = head->M + out * k;
+    double *Q = work, *V = work + k * d, *O = V + v * d;
+    const double log_2 = log(2.0);
+    const int u_exponent = scaled(Q, k, d, source->Q, d);
+    const int vu_exponent = u_exponent + scaled(V, v, d, source->V, d);
+    const int m_exponent =
+        layer->O ? vu_exponent + scaled(O, out, v, layer->O + column, layer->values) : vu_exponent;
+    for (size_t i = 0; i < k * d; i++) head->U[i % d * k + i / d] = Q[i];
+    multiply(head, layer->O ? O : NULL, V);
+    if (!layer->O) {
+        memcpy(head->M + column * k, head->VU, v * k * sizeof *head->M);
+        head->m_error = head->vu_error;
+    }
+    const double root = log((double)k) / 4;
+    head->log_u = u_exponent * log_2 - root;
+    head->log_vu = vu_exponent * log_2 - root;
+    head->log_m = m_exponent * log_2 - root;
+    free(work);
     return TL_OK;
+}
+
+void tl_bounds_l2_head_clear(tl_bounds_l2_head *head)
+{
+    free(head->U);
+    head->U = head->M = head->VU = NULL;
 }
 
 bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value)
@@ -73,11 +115,12 @@ bool tl_bounds_l2_has_norms(const tl_bound_query *query, tl_bound_value *value)
     return true;
 }
 
-tl_status tl_bounds_l2_answer(tl_bound_value *value, double x)
+tl_status tl_bounds_l2_answer(tl_bound_value *value, double log_value, double size)
 {
-    if (!(x >= 0) || isinf(x))
+    if (isnan(log_value) || log_value == (double)INFINITY)
         return tl_bounds_refuse(value, "its ingredients leave the double range");
     value->applicable = true;
-    value->log_value = x > 0 ? tl_bounds_up(log(x), fabs(log(x))) : -(double)INFINITY;
+    value->why[0] = '\0';
+    value->log_value = isinf(log_value) ? log_value : tl_bounds_up(log_value, size);
     return TL_OK;
 }

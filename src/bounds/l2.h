@@ -36,17 +36,22 @@ enum { TL_BOUNDS_L2_PARAMETERS = 5 };
 double tl_bounds_l2_minimise(double (*f)(const void *context, const double *x), const void *context,
                              size_t dim, double *x, const double *step);
 
-/* The maps of one head; `rounding` covers their computation relative to the norms. */
+/* The maps of one head, each up to a factor kept as a logarithm, so that neither they nor their
+ * products leave the double range: U_h = exp(log_u) U, M_h = exp(log_m) M, V_h U_h = exp(log_vu)
+ * VU, where U and the factors of M and VU have their largest entry in [1/2, 1), or are zero. U is
+ * exact; M and VU are off by at most m_error and vu_error in Frobenius norm, which are zero for a
+ * map that is zero because a factor is. The logarithms are good to 4 eps (1 + |log|). */
 typedef struct {
     size_t d, k, v, out;
-    double *U;                         /* d x k */
-    double *M;                         /* out x k */
-    double *VU;                        /* v x k */
-    double u_error, m_error, vu_error; /* Frobenius */
-    double *block;                     /* owned */
+    double *U;  /* d x k */
+    double *M;  /* out x k */
+    double *VU; /* v x k */
+    double log_u, log_m, log_vu;
+    double m_error, vu_error;
 } tl_bounds_l2_head;
 
-TL_MUST_USE tl_status tl_bounds_l2_head_init(tl_bounds_l2_head *out, const tl_layer *layer,
+/* Kind l2. Errors: TL_ERR_MEMORY (clearing is allowed then too). Cost: O(v d k + out v k). */
+TL_MUST_USE tl_status tl_bounds_l2_head_init(tl_bounds_l2_head *head, const tl_layer *layer,
                                              size_t h);
 void tl_bounds_l2_head_clear(tl_bounds_l2_head *head);
 
@@ -55,7 +60,8 @@ bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_l2_has_layer(const tl_bound_query *query, tl_bound_value *value);
 /* ||Q|| and k of every head. */
 bool tl_bounds_l2_has_norms(const tl_bound_query *query, tl_bound_value *value);
-/* *value := the logarithm of x >= 0 with the margin of a few operations. */
-tl_status tl_bounds_l2_answer(tl_bound_value *value, double x);
+/* *value := log_value, moved up by rounding relative to `size` as by tl_bounds_up; -inf is a zero
+ * bound, NaN and +inf are refused. Always TL_OK. */
+tl_status tl_bounds_l2_answer(tl_bound_value *value, double log_value, double size);
 
 #endif

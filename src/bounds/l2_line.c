@@ -1,12 +1,12 @@
 /* The constants c_n, c*_n, and the exact row sums of L2 attention on a line. Proofs: README
  * section 16. */
+#include "bounds/l2.h"
+
 #include <float.h>
 #include <gsl/gsl_sf_lambert.h>
 #include <math.h>
 
-#include "bounds/l2.h"
-
-/* W0(e^l), rounded up: dW/dl < 1, so an error of l counts once. */
+/* W0(e^l), rounded up. d log W/dl = 1/(1 + W), and l is off by 2 eps (1 + |l|) or less. */
 static double lambert(double l)
 {
     double w;
@@ -17,7 +17,7 @@ static double lambert(double l)
         w = l - log(l);
         for (int step = 0; step < 8; step++) w *= (1 + l - log(w)) / (1 + w);
     }
-    return w * (1 + 64 * DBL_EPSILON) + 4 * DBL_EPSILON * w * fabs(l);
+    return w * (1 + DBL_EPSILON * (64 + 4 * (1 + fabs(l)) / (1 + w)));
 }
 
 double tl_bounds_l2_c(double n)
@@ -30,11 +30,11 @@ double tl_bounds_l2_c_star(double n)
     return n > 1 ? lambert(log(n - 1) - 1.5) : 0;
 }
 
-/* n_plus points at a > 0 and n_minus at -b < 0 beside the row's own token at 0. */
+/* One token at 0 and, beside it, n_plus at a > 0 and n_minus at -b < 0. */
 typedef struct {
     double log_plus, log_minus;
     double a, b;         /* maximisers of psi_+ and psi_- */
-    double total, slope; /* n_+ psi_+ + n_- psi_-, and minus its slope in v */
+    double total, slope; /* n_+ psi_+ + n_- psi_-, and 1 minus its slope in v */
     double mean;         /* g(lambda) */
 } line;
 
@@ -42,7 +42,7 @@ typedef struct {
  * cubic is convex and increasing. */
 static double largest_root(double l, double v)
 {
-    double x = 2 * fabs(l) + sqrt(1.5 + v) + fabs(l);
+    double x = 3 * fabs(l) + sqrt(1.5 + v);
 
     for (int step = 0; step < 80; step++) {
         double value = ((x - 2 * l) * x - (1.5 + v)) * x + l;
@@ -53,17 +53,19 @@ static double largest_root(double l, double v)
     return x;
 }
 
+/* psi at its maximiser: evaluated, so that an error of a or b only counts squared. */
 static void line_at(line *s, double l, double v)
 {
     s->a = largest_root(l, v);
     s->b = largest_root(-l, v);
-    double plus = exp(s->log_plus - s->a * s->a), minus = exp(s->log_minus - s->b * s->b);
-    s->total = plus * (1 - l / s->a) + minus * (1 + l / s->b);
+    const double plus = exp(s->log_plus - s->a * s->a), minus = exp(s->log_minus - s->b * s->b);
+    s->total =
+        plus * ((s->a - 2 * l) * s->a - (0.5 + v)) + minus * ((s->b + 2 * l) * s->b - (0.5 + v));
     s->slope = 1 + plus + minus;
     s->mean = (plus * s->a - minus * s->b) / s->slope;
 }
 
-/* The root v of total(v) = v at this lambda. */
+/* The root v of total(v) = v at this lambda, by Newton's method. */
 static double solve_v(line *s, double l, double v)
 {
     for (int step = 0; step < 60; step++) {
@@ -75,8 +77,8 @@ static double solve_v(line *s, double l, double v)
     return v;
 }
 
-/* U(lambda) at any lambda >= 0 bounds the maximum for even n; the best lambda only makes it exact.
- * The returned v satisfies total(v) <= v with a margin for rounding (total decreases in v). */
+/* U(lambda) at any lambda >= 0 bounds the maximum for even n; the best lambda makes it exact. Total
+ * decreases in v, so a v with total(v) <= v, by a margin for rounding, lies above the root. */
 static double even_line(double n)
 {
     line s = {.log_plus = log(n / 2), .log_minus = log(n / 2 - 1)};
@@ -94,6 +96,7 @@ static double even_line(double n)
     for (double margin = 128 * DBL_EPSILON; margin < 1e-6; margin *= 2) {
         double raised = v + margin * (1 + v);
         line_at(&s, low, raised);
+        /* exp, its argument, and the cancelling bracket of size near 1. */
         double rounding = 16 * DBL_EPSILON * (1 + s.a * s.a + s.b * s.b + log(n));
         if (s.total * (1 + rounding) <= raised) return raised + low * low;
     }
@@ -104,7 +107,7 @@ double tl_bounds_l2_line(double n)
 {
     double u = tl_bounds_l2_c_star(n);
 
-    /* Odd n attains u; for even n the gain is below u/n^2. */
+    /* Odd n attains c_star; for even n the gain is below its (n-1)^2-th part. */
     if (n >= 2 && n < 1e8 && fmod(n, 2) == 0) u = fmin(u, even_line(n));
     return (1 + 4 * u) * (1 + 8 * DBL_EPSILON);
 }

@@ -67,6 +67,25 @@ static void try_signs(const tl_bounds_l2_head *head, const double *u, double *ta
     }
 }
 
+/* What all rows of one head share. */
+typedef struct {
+    double norm_u; /* >= ||U|| */
+    double size;   /* sqrt(d) ||U||_F >= |U's|: what rounding of tau is relative to */
+    double error;  /* what the error of M can move alpha and gamma by */
+    double up;     /* factor for sums of d + k products */
+} head_facts;
+
+static tl_status find_facts(const tl_bounds_l2_head *head, head_facts *f)
+{
+    tl_status status = tl_norm2_dense(head->d, head->k, head->U, &f->norm_u);
+
+    f->up = 1 + 64 * (double)(head->d + head->k + 4) * DBL_EPSILON;
+    f->norm_u *= f->up;
+    f->size = sqrt((double)head->d) * tl_nrm2(head->d * head->k, head->U);
+    f->error = head->m_error * f->size;
+    return status;
+}
+
 /* Without trying signs: |U's| is at most the length of the absolute column sums and sqrt(d)||U||.
  */
 static void estimate_signs(const tl_bounds_l2_head *head, double norm_u, row_facts *f)
@@ -82,39 +101,47 @@ static void estimate_signs(const tl_bounds_l2_head *head, double norm_u, row_fac
     f->gamma = (f->rho * f->beta + f->alpha) / 2;
 }
 
-/* Bound of every row of M of one head, added to sum (out). */
-static tl_status add_head(const tl_bounds_l2_head *head, double n, bool masked, double *sum)
+/* The row u of M at width k > 1; tau: k doubles of scratch. */
+static double wide_row(const tl_bounds_l2_head *head, const head_facts *facts, const double *u,
+                       double c, double *tau)
 {
-    const size_t k = head->k, d = head->d;
-    double *tau = malloc(k * sizeof *tau), norm_u = 0;
-    const double up = 1 + 64 * (double)(d + k + 4) * DBL_EPSILON, c = tl_bounds_l2_c(n);
+    const size_t k = head->k;
+    const double up = facts->up;
+    /* tau is a running sum of at most 2^(SIGNS - 1) steps. */
+    const double running = (1 << SIGNS) * DBL_EPSILON * facts->size;
+    row_facts f = {.alpha = alpha_of(head, u), .rho = tl_nrm2(k, u)};
+
+    if (head->d <= SIGNS)
+        try_signs(head, u, tau, &f);
+    else
+        estimate_signs(head, facts->norm_u, &f);
+    f.beta = (f.beta + running) * up;
+    f.gamma = (f.gamma + running * f.rho) * up + facts->error;
+    f.alpha = f.alpha * up + facts->error;
+    f.rho = f.rho * up + head->m_error;
+    return row_bound(&f, c) * up;
+}
+
+/* sum[o] += the bound of row o of one head, as logarithms; size grows by their moduli. */
+static tl_status add_head(const tl_bounds_l2_head *head, double n, bool masked, double *sum,
+                          double *size)
+{
+    const size_t k = head->k;
+    const double c = tl_bounds_l2_c(n), log_scale = head->log_m + head->log_u;
     /* Under a mask a row sees at most n tokens; the bound for odd n grows with n. */
     const double line = masked ? 1 + 4 * tl_bounds_l2_c_star(n) : tl_bounds_l2_line(n);
-    /* An error of M or U enters each fact at most through sqrt(d) times its Frobenius size. */
-    const double size = sqrt((double)d) * tl_nrm2(d * k, head->U);
-    const double error = sqrt((double)d) * (head->m_error * tl_nrm2(d * k, head->U) +
-                                            head->u_error * tl_nrm2(head->out * k, head->M));
-    tl_status status = tau ? tl_norm2_dense(d, k, head->U, &norm_u) : TL_ERR_MEMORY;
+    double *tau = malloc(k * sizeof *tau), largest = 0;
+    head_facts facts;
+    tl_status status = tau ? find_facts(head, &facts) : TL_ERR_MEMORY;
 
-    norm_u *= up;
     for (size_t o = 0; o < head->out && !status; o++) {
         const double *u = head->M + o * k;
-        row_facts f = {.alpha = alpha_of(head, u), .rho = tl_nrm2(k, u)};
-        if (k == 1) {
-            sum[o] += (f.alpha * up + error) * line;
-            continue;
-        }
-        if (d <= SIGNS)
-            try_signs(head, u, tau, &f);
-        else
-            estimate_signs(head, norm_u, &f);
-        /* The Gray code accumulates: its rounding is relative to the largest |U's|. */
-        f.beta = (f.beta + 4096 * DBL_EPSILON * size) * up;
-        f.gamma = (f.gamma + 4096 * DBL_EPSILON * size * f.rho) * up + error;
-        f.alpha = f.alpha * up + error;
-        f.rho = f.rho * up + head->m_error;
-        sum[o] += row_bound(&f, c) * up;
+        double row = k == 1 ? (alpha_of(head, u) * facts.up + facts.error) * line
+                            : wide_row(head, &facts, u, c, tau);
+        sum[o] = tl_bounds_log_add(sum[o], log(row) + log_scale);
+        largest = fmax(largest, tl_bounds_finite(log(row)));
     }
+    *size += fabs(head->log_m) + fabs(head->log_u) + largest + 1;
     free(tau);
     return status;
 }
@@ -123,25 +150,26 @@ static tl_status add_head(const tl_bounds_l2_head *head, double n, bool masked, 
 static tl_status largest_row(const tl_bound_query *query, bool line_only, tl_bound_value *value)
 {
     const tl_layer *layer = query->layer;
-    double best = 0;
+    double best = -(double)INFINITY, size = 0;
 
     if (!met(query, value)) return TL_OK;
     for (size_t h = 0; h < layer->heads; h++)
         if (line_only && layer->head[h].k != 1)
             return tl_bounds_refuse(value, "needs head width 1, found %zu in head %zu",
                                     layer->head[h].k, h);
-    double *sum = calloc(layer->out, sizeof *sum);
+    double *sum = malloc(layer->out * sizeof *sum);
     if (!sum) return TL_ERR_MEMORY;
+    for (size_t o = 0; o < layer->out; o++) sum[o] = -(double)INFINITY;
     tl_status status = TL_OK;
     for (size_t h = 0; h < layer->heads && !status; h++) {
         tl_bounds_l2_head head;
         status = tl_bounds_l2_head_init(&head, layer, h);
-        if (!status) status = add_head(&head, query->n, query->mask != TL_MASK_NONE, sum);
+        if (!status) status = add_head(&head, query->n, query->mask != TL_MASK_NONE, sum, &size);
         tl_bounds_l2_head_clear(&head);
     }
     for (size_t o = 0; o < layer->out; o++) best = fmax(best, sum[o]);
     free(sum);
-    return status ? status : tl_bounds_l2_answer(value, best);
+    return status ? status : tl_bounds_l2_answer(value, best, size);
 }
 
 static tl_status exact_line(const tl_bound_query *query, tl_bound_value *value)

@@ -34,49 +34,60 @@ double tl_bounds_l2_mean_field(size_t k, double r)
     return (2 * square + exp(extra)) * (1 + 64 * DBL_EPSILON * (1 + square + extra));
 }
 
-/* Norms of the maps of one head, rounded up. */
+/* Logarithms of the norms of the maps of one head, rounded up but for that of `size`. */
 typedef struct {
     double u, m, vu;
+    double size; /* moduli of the logarithms they are made of */
 } map_norms;
 
-static tl_status norm_up(double *norm, size_t rows, size_t cols, const double *a, double error)
+/* log of the norm of a rows x cols matrix off by `error`. */
+static tl_status log_norm(double *log_value, size_t rows, size_t cols, const double *a,
+                          double error)
 {
-    tl_status status = tl_norm2_dense(rows, cols, a, norm);
+    tl_status status = tl_norm2_dense(rows, cols, a, log_value);
 
-    *norm = *norm * (1 + 8 * (double)(rows + cols) * DBL_EPSILON) + error;
+    *log_value = log(*log_value * (1 + 8 * (double)(rows + cols) * DBL_EPSILON) + error);
     return status;
 }
 
 static tl_status norms_of(const tl_bound_query *query, size_t h, map_norms *norms)
 {
     const tl_head_facts *fact = &query->head[h];
-    const double root = sqrt(sqrt((double)fact->width)), up = 1 + 8 * DBL_EPSILON;
+    const double log_q = log(fact->norm_q), log_k = log((double)fact->width);
+    const double log_ov = log(fact->norm_ov), log_v = log(fact->norm_v);
     tl_bounds_l2_head head;
     tl_status status;
 
-    norms->u = fact->norm_q / root * up;
-    norms->m = fact->norm_ov * norms->u * up;
-    norms->vu = fact->norm_v * norms->u * up;
+    *norms = (map_norms){.u = log_q - log_k / 4};
+    norms->m = log_ov + norms->u;
+    norms->vu = log_v + norms->u;
+    norms->size =
+        tl_bounds_finite(log_ov) + tl_bounds_finite(log_v) + 2 * (tl_bounds_finite(log_q) + log_k);
     if (!query->layer) return TL_OK;
     status = tl_bounds_l2_head_init(&head, query->layer, h);
-    if (!status) status = norm_up(&norms->u, head.d, head.k, head.U, head.u_error);
-    if (!status) status = norm_up(&norms->m, head.out, head.k, head.M, head.m_error);
-    if (!status) status = norm_up(&norms->vu, head.v, head.k, head.VU, head.vu_error);
+    if (!status) status = log_norm(&norms->u, head.d, head.k, head.U, 0);
+    if (!status) status = log_norm(&norms->m, head.out, head.k, head.M, head.m_error);
+    if (!status) status = log_norm(&norms->vu, head.v, head.k, head.VU, head.vu_error);
+    norms->u += head.log_u;
+    norms->m += head.log_m;
+    norms->vu += head.log_vu;
+    norms->size = 2 * fabs(head.log_u) + fabs(head.log_m) + fabs(head.log_vu);
     tl_bounds_l2_head_clear(&head);
     return status;
 }
 
-typedef double (*head_bound)(const tl_bound_query *query, size_t k, double norm_u);
+typedef double (*head_bound)(const tl_bound_query *query, size_t k, double log_norm_u);
 
-static double over_everything(const tl_bound_query *query, size_t k, double norm_u)
+static double over_everything(const tl_bound_query *query, size_t k, double log_norm_u)
 {
-    (void)norm_u;
+    (void)log_norm_u;
     return tl_bounds_l2_norm(query->n, k, (double)INFINITY);
 }
 
-static double over_ball(const tl_bound_query *query, size_t k, double norm_u)
+static double over_ball(const tl_bound_query *query, size_t k, double log_norm_u)
 {
-    const double r = norm_u * query->radius * (1 + 8 * DBL_EPSILON);
+    const double r =
+        exp(log_norm_u) * query->radius * (1 + 8 * DBL_EPSILON * (1 + fabs(log_norm_u)));
     double best = tl_bounds_l2_mean_field(k, r);
 
     if (query->infinite) return best;
@@ -86,7 +97,8 @@ static double over_ball(const tl_bound_query *query, size_t k, double norm_u)
 /* min( sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2) ). */
 static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bound_value *value)
 {
-    double sum = 0, squares = 0, last_u = -1, bound = 0;
+    const double none = -(double)INFINITY, log_o = log(query->norm_o);
+    double sum = none, squares = none, last_u = (double)NAN, bound = 0, size = 0;
     size_t last_k = 0;
 
     for (size_t h = 0; h < query->heads; h++) {
@@ -94,14 +106,16 @@ static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bou
         const size_t k = query->head[h].width;
         tl_status status = norms_of(query, h, &norms);
         if (status) return status;
-        if (k != last_k || norms.u < last_u || norms.u > last_u) bound = of_head(query, k, norms.u);
+        if (k != last_k || !(norms.u >= last_u && norms.u <= last_u))
+            bound = log(of_head(query, k, norms.u));
         last_k = k;
         last_u = norms.u;
-        sum += norms.m * norms.u * bound;
-        squares = hypot(squares, norms.vu * norms.u * bound);
+        sum = tl_bounds_log_add(sum, norms.m + norms.u + bound);
+        squares = tl_bounds_log_add(squares, 2 * (norms.vu + norms.u + bound));
+        size += 2 * norms.size + 3 * tl_bounds_finite(bound) + 1;
     }
-    const double up = 1 + 8 * (double)(query->heads + 4) * DBL_EPSILON;
-    return tl_bounds_l2_answer(value, fmin(sum, query->norm_o * squares) * up);
+    return tl_bounds_l2_answer(value, fmin(sum, log_o + squares / 2),
+                               size + tl_bounds_finite(log_o));
 }
 
 static tl_status l2_2(const tl_bound_query *query, tl_bound_value *value)

@@ -71,9 +71,11 @@ static tl_status l2_facts(const tl_head *head, size_t d, tl_head_facts *fact)
 {
     tl_status status = norm_up(&fact->norm_q, head->k, d, head->Q, 0);
 
+    if (status != TL_OK) return status;
     fact->width = head->k;
     fact->norm_a = fact->norm_q * fact->norm_q / sqrt((double)head->k) * (1 + 4 * DBL_EPSILON);
-    return status;
+    if (fact->norm_q > 0) fact->norm_a += DBL_TRUE_MIN;
+    return isfinite(fact->norm_a) ? TL_OK : TL_ERR_NUMERIC;
 }
 
 /* norm_a and rho of head h, and whether it has a query bias. */
