@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef TL_WITH_MUPARSER
+#include <muParserDLL.h>
+#endif
 
 #include "bounds/local.h"
 #include "tightlip/linalg.h"
 #include "tightlip/text.h"
-
-#ifdef TL_WITH_MUPARSER
-#include <muParserDLL.h>
-#endif
 
 #define X(id, name, text) name,
 static const char *const names[] = {TL_CONJECTURE_VARIABLES(X)};
