@@ -1,5 +1,5 @@
-/* Kim, Papamakarios, Mnih 2021, "The Lipschitz constant of self-attention", Theorem 3.2: L2
- * attention. Proofs of what is kept: README section 16.4; the refuted form: section 13. */
+/* Kim, Papamakarios, Mnih 2021, "The Lipschitz constant of self-attention": L2 attention.
+ * Proofs of what is kept: README section 16.4; the refuted form: section 13. */
 #include <float.h>
 #include <math.h>
 
@@ -16,7 +16,7 @@ static double log_row_sums(size_t rows, size_t cols, const double *a, size_t row
         for (size_t j = 0; j < cols; j++) sum += fabs(a[i * row + j * col]);
         best = fmax(best, sum);
     }
-    return log(best) + (double)(cols + 4) * DBL_EPSILON;
+    return best > 0 ? log(best) + (double)(cols + 4) * DBL_EPSILON : -(double)INFINITY;
 }
 
 static bool met(const tl_bound_query *query, tl_bound_value *value)
@@ -79,7 +79,7 @@ static tl_status kim_2_printed(const tl_bound_query *query, tl_bound_value *valu
 const tl_bound tl_bound_kim_inf = {
     .key = "kim-inf",
     .title = "(4 c_n + k^(-1/2)) ||O||_inf max_h ||Q'||_inf ||Q||_inf max_h ||V||_inf",
-    .citation = "Kim, Papamakarios, Mnih 2021, Theorem 3.2",
+    .citation = "Kim, Papamakarios, Mnih 2021, The Lipschitz Constant of Self-Attention",
     .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n, the layer",
     .norm = TL_NORM_INF,
     .scope = TL_SCOPE_GLOBAL,
@@ -90,7 +90,9 @@ const tl_bound tl_bound_kim_inf = {
 const tl_bound tl_bound_kim_2 = {
     .key = "kim-2",
     .title = "(n/k)^(1/2) (4 c_n + 1) (sum_h ||Q_h||^4 ||V_h||^2)^(1/2) ||O||",
-    .citation = "Kim, Papamakarios, Mnih 2021, Theorem 3.2, as its proof gives it",
+    .citation =
+        "Kim, Papamakarios, Mnih 2021, The Lipschitz Constant of Self-Attention; ||Q_h||^4 as "
+        "src/bounds/README.md section 16.4 proves it",
     .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_GLOBAL,
