@@ -69,10 +69,10 @@ static const cell cells[] = {
     {8, 1024, 175.7506, 183.3452},
     {0.25, (double)INFINITY, 2.235, 3.35},
     {0.5, INFINITY, 2.68, 5.275},
-    {1, INFINITY, 5.998, 12.48},
-    {2, (double)INFINITY, 25.82, 48.61},
-    {4, INFINITY, 331.6, 513.31},
-    {8, INFINITY, 33574, 50719},
+    {1, INFINITY, 5.998, 10.18},
+    {2, (double)INFINITY, 25.82, 32.7},
+    {4, INFINITY, 331.6, 368},
+    {8, INFINITY, 33574, 36400},
 };
 
 Test(bounds_causal, reference_values)

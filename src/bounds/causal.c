@@ -76,9 +76,16 @@ double tl_bounds_log_causal_hardy(double g)
 
 /* ---- the bounds ------------------------------------------------------------------------------ */
 
-static double log_uniform(double g, double c)
+/* Splits of the search for the profile's factor, shared by the heads. */
+enum { SPLITS = 4500 };
+/* Below this many tokens the rows are always better than a constant for every n. */
+static const double many = 100;
+
+static double log_uniform(const tl_bound_query *query, double g, double c)
 {
     double log_t = fmin(tl_bounds_log_causal_closed(g), tl_bounds_log_causal_hardy(g));
+    if (query->infinite || query->n > many)
+        log_t = fmin(log_t, tl_bounds_log_causal_riccati(g, SPLITS / query->heads));
     double log_sum = tl_bounds_log_add(log_t, log(c));
 
     return tl_bounds_up(log_sum, fabs(log_sum));
@@ -87,7 +94,7 @@ static double log_uniform(double g, double c)
 static double log_causal(const tl_bound_query *query, double g, double c)
 {
     const double most = 0x1p53; /* tokens; beyond, rows cannot be counted one by one */
-    double least = log_uniform(g, c);
+    double least = log_uniform(query, g, c);
 
     if (query->infinite || query->n > most || g > most || c > most) return least;
     if (query->n < 2) return 0;
@@ -153,7 +160,7 @@ const tl_bound tl_bound_causal_closed = {
 const tl_bound tl_bound_causal_sharp = {
     .key = "causal-sharp",
     .title = "||V|| times the least of: triangular merge of row bounds, joint row (n = 2), Hardy "
-             "weights, closed form",
+             "weights, profile, closed form",
     .citation = "tightlip, src/bounds/README.md \"Causal mask\"",
     .hypotheses = "dot product, causal mask; tokens in a ball about any centre, biases allowed; "
                   "n infinite: every n",
