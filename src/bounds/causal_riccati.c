@@ -44,7 +44,7 @@ static double knot(const profile *f, int i)
 /* The upper hull of the base at the knots, then the power -1. */
 static void build(profile *f)
 {
-    double x[KNOTS], y[KNOTS];
+    double x[KNOTS] = {0}, y[KNOTS] = {0};
     int n = 0;
 
     for (int i = 0; i < KNOTS - 1; i++) {
