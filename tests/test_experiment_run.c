@@ -8,6 +8,7 @@
 
 #include "experiment/internal.h"
 #include "support/experiment_run.h"
+#include "tightlip/certify.h"
 
 #define SMALL SMALL_EXPERIMENT
 
@@ -34,17 +35,22 @@ static void check_record(const tl_experiment *ex, const json_t *record, size_t c
 {
     const json_t *lower = json_object_get(record, "lower");
     tl_problem witness = {0};
+    tl_certified_lower certified;
     tl_norm_result norm;
     tl_error err = {0};
 
     cr_expect_eq(json_integer_value(json_object_get(record, "cell")), (json_int_t)cell);
     cr_expect(all_finite(record));
-    cr_expect(json_is_null(json_object_get(lower, "certified")));
+    /* The file alone gives the same certificate. */
     cr_assert_eq(
         tl_problem_from_json(json_object_get(record, "witness"), "witness", &witness, &err), TL_OK,
         "%s", err.text);
     cr_assert_eq(tl_norm_compute(witness.layer, witness.measure, TL_NORM_2, NULL, &norm, &err),
                  TL_OK);
+    cr_assert_eq(tl_certify_lower(&witness, &certified, &err), TL_OK, "%s", err.text);
+    cr_expect_str_eq(json_string_value(json_object_get(lower, "certified")), certified.lower.text);
+    cr_expect_eq(json_number_value(json_object_get(lower, "certified_log10")),
+                 certified.lower.log10);
     /* Equal up to the rounding of masses printed as logarithms. */
     cr_expect_float_eq(norm.value / json_number_value(json_object_get(lower, "value")), 1, 1e-12);
     cr_expect_eq(json_array_size(json_object_get(record, "bounds")), ex->bounds);
@@ -81,10 +87,11 @@ Test(experiment_run, records_are_json_with_witnesses)
 Test(experiment_run, csv_has_the_promised_columns)
 {
     static const char header[] =
-        "n,lower,lower_log10,joint_log10,split_log10,split,atoms,min_mass_log10,objective_log10,"
+        "n,lower,lower_log10,lower_certified,lower_certified_log10,joint_log10,split_log10,split,"
+        "atoms,min_mass_log10,objective_log10,"
         "best_bound,ratio,ratio_log10,best_proven,proven_log10,proven_ratio,proven_ratio_log10,"
         "best_published,published_log10,published_ratio,published_ratio_log10,"
-        "bound:sharp,bound:half-softmax\n";
+        "bound:sharp,bound:half-softmax,certified:sharp,certified:half-softmax\n";
     scratch dir;
     tl_error err = {0};
     size_t lines = 0;

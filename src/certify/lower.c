@@ -115,6 +115,8 @@ static bool moves(const tl_problem *problem)
 
 tl_status tl_certify_check(const tl_problem *problem, tl_norm norm, tl_error *err)
 {
+    if (norm == TL_NORM_JT_F)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "norm jt-f: no norm, and not certified");
     if (norm == TL_NORM_2 && problem->direction && !moves(problem))
         return tl_fail(err, TL_ERR_ARGUMENT,
                        problem->direction_kind == TL_DIRECTION_SPLIT

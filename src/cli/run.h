@@ -22,6 +22,7 @@ typedef struct {
     json_t *conjectures; /* owned: per key, cells tested, those violated, and the loosest */
     size_t violations;   /* cells above a bound, conjectures apart */
     size_t failed;       /* cells without a value */
+    size_t certified;    /* cells whose value has a certificate */
 } tl_cli_summary;
 
 /* Reads directory/cells.ndjson. Errors: TL_ERR_IO, TL_ERR_PARSE, TL_ERR_MEMORY. */

@@ -40,12 +40,13 @@ static json_t *summarise(const json_t *record)
     const json_t *lower = json_object_get(record, "lower");
     json_t *variables = json_object_get(record, "variables");
 
-    return json_pack("{s:O?,s:O,s:o,s:o,s:s?,s:o,s:o}", "cell", json_object_get(record, "cell"),
-                     "variables", variables, "value", tl_cli_json_real(number_at(lower, "value")),
-                     "log10", tl_cli_json_real(number_at(lower, "log10")), "best_bound",
-                     text_at(record, "best_bound", NULL), "ratio_log10",
-                     tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
-                     violated_bounds(record));
+    return json_pack(
+        "{s:O?,s:O,s:o,s:o,s:O?,s:s?,s:o,s:o}", "cell", json_object_get(record, "cell"),
+        "variables", variables, "value", tl_cli_json_real(number_at(lower, "value")), "log10",
+        tl_cli_json_real(number_at(lower, "log10")), "certified",
+        json_object_get(lower, "certified"), "best_bound", text_at(record, "best_bound", NULL),
+        "ratio_log10", tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
+        violated_bounds(record));
 }
 
 static tl_status add_record(tl_cli_summary *summary, const char *line, const char *path,
@@ -69,6 +70,7 @@ static tl_status add_record(tl_cli_summary *summary, const char *line, const cha
         return TL_ERR_MEMORY;
     }
     if (json_array_size(json_object_get(cell, "violated")) > 0) summary->violations++;
+    if (json_is_string(json_object_get(cell, "certified"))) summary->certified++;
     if (json_is_null(json_object_get(cell, "value")) &&
         json_is_null(json_object_get(cell, "log10")))
         summary->failed++;
@@ -139,8 +141,8 @@ void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary)
     for (size_t i = 0; i < count && i < ROWS_SHOWN; i++)
         print_cell(out, json_array_get(summary->cells, i));
     if (count > ROWS_SHOWN) fprintf(out, ".. and %zu more cells\n", count - ROWS_SHOWN);
-    fprintf(out, "%zu cells, %zu above a bound, %zu without a value\n", count, summary->violations,
-            summary->failed);
+    fprintf(out, "%zu cells, %zu certified, %zu above a bound, %zu without a value\n", count,
+            summary->certified, summary->violations, summary->failed);
     tl_cli_conjectures_print(out, summary);
 }
 

@@ -116,12 +116,13 @@ static json_t *list_files(const char *directory, bool json)
 static json_t *run_json(const tl_experiment *experiment, const char *directory,
                         const tl_cli_summary *summary, json_t *files)
 {
-    return json_pack("{s:s,s:s,s:o,s:I,s:I,s:I,s:O?,s:O?,s:O,s:O}", "name",
+    return json_pack("{s:s,s:s,s:o,s:I,s:I,s:I,s:I,s:O?,s:O?,s:O,s:O}", "name",
                      tl_experiment_name(experiment), "directory", directory, "files", files,
                      "cells", (json_int_t)json_array_size(summary->cells), "violations",
-                     (json_int_t)summary->violations, "failed", (json_int_t)summary->failed,
-                     "loosest", extreme_cell(summary, 1), "tightest", extreme_cell(summary, -1),
-                     "table", summary->cells, "conjectures", summary->conjectures);
+                     (json_int_t)summary->violations, "certified", (json_int_t)summary->certified,
+                     "failed", (json_int_t)summary->failed, "loosest", extreme_cell(summary, 1),
+                     "tightest", extreme_cell(summary, -1), "table", summary->cells, "conjectures",
+                     summary->conjectures);
 }
 
 /* status: of the run, TL_OK or TL_ERR_NUMERIC (all files are there, some cells are not as they

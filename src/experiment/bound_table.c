@@ -43,6 +43,7 @@ static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, boo
     bad = bad || tl_json_set_number(row, "value", exp(log_value));
     bad = bad || json_object_set_new(row, "why",
                                      value->applicable ? json_null() : json_string(value->why));
+    bad = bad || json_object_set_new(row, "upper_certified", json_null());
     /* A conjecture that falls is a result, not a violation. */
     if (violated)
         bad =
@@ -102,6 +103,7 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
         value.applicable && comparable && bound->provenance != TL_PROVENANCE_REFUTED &&
         log_lower > value.log_value + rounding(query, query->measure, log_lower,
                                                isfinite(value.log_value) ? value.log_value : 0);
+    out->value[json_array_size(out->rows)] = value;
     if (violated && bound->provenance != TL_PROVENANCE_CONJECTURE) out->violated = true;
     if (value.applicable && comparable && closes(bound, cell))
         keep_best(out, bound, value.log_value);
@@ -118,20 +120,26 @@ tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell, cons
     tl_bound_query query;
     tl_status s;
 
-    *out = (tl_bound_table){.rows = json_array()};
-    if (!head || !out->rows) {
+    *out =
+        (tl_bound_table){.rows = json_array(), .value = calloc(ex->bounds + 1, sizeof *out->value)};
+    if (!head || !out->rows || !out->value) {
         s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     } else {
         s = tl_bound_query_init(&query, head, layer, mu, cell->domain->centre, cell->domain->radius,
                                 err);
         if (!s) widen_to_worst(&query, head, cell);
+        if (!s) out->norm_a = head->norm_a;
     }
     for (size_t i = 0; !s && i < ex->bounds; i++)
         s = add_row(ex, ex->bound[i], cell, &query, log_lower, out, err);
     free(head);
-    if (s) {
-        json_decref(out->rows);
-        out->rows = NULL;
-    }
+    if (s) tl_bound_table_clear(out);
     return s;
+}
+
+void tl_bound_table_clear(tl_bound_table *table)
+{
+    json_decref(table->rows);
+    free(table->value);
+    *table = (tl_bound_table){0};
 }

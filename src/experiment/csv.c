@@ -40,10 +40,14 @@ static void put_value(tl_buffer *b, const json_t *value)
 static const char *const lower_columns[][2] = {
     {"lower", "value"},
     {"lower_log10", "log10"},
+    {"lower_certified", "certified"},
+    {"lower_certified_log10", "certified_log10"},
     {"joint_log10", "joint_log10"},
     {"split_log10", "split_log10"},
     {"split", "split"},
 };
+
+static const char *const given_keys[] = {"log10", "certified", "certified_log10"};
 
 static const char *const tail_columns[][2] = {
     {"atoms", "atoms"},
@@ -72,7 +76,7 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
         if (i) tl_buffer_text(b, ",");
         put_text(b, lower_columns[i][0]);
     }
-    if (has_given(ex)) tl_buffer_text(b, ",given_log10");
+    if (has_given(ex)) tl_buffer_text(b, ",given_log10,given_certified,given_certified_log10");
     for (size_t i = 0; i < COUNT(tail_columns); i++) {
         tl_buffer_text(b, ",");
         put_text(b, tail_columns[i][0]);
@@ -80,6 +84,10 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     tl_buffer_text(b, more);
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",bound:");
+        tl_buffer_text(b, ex->bound[i]->key);
+    }
+    for (size_t i = 0; i < ex->bounds; i++) {
+        tl_buffer_text(b, ",certified:");
         tl_buffer_text(b, ex->bound[i]->key);
     }
     tl_buffer_text(b, "\n");
@@ -132,9 +140,9 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
         if (i) tl_buffer_text(b, ",");
         put_value(b, json_object_get(lower, lower_columns[i][1]));
     }
-    if (has_given(ex)) {
+    for (size_t i = 0; has_given(ex) && i < COUNT(given_keys); i++) {
         tl_buffer_text(b, ",");
-        put_value(b, json_object_get(json_object_get(record, "given"), "log10"));
+        put_value(b, json_object_get(json_object_get(record, "given"), given_keys[i]));
     }
     for (size_t i = 0; i < COUNT(tail_columns); i++) {
         tl_buffer_text(b, ",");
@@ -150,6 +158,10 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));
+    }
+    for (size_t i = 0; i < ex->bounds; i++) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "upper_certified"));
     }
     tl_buffer_text(b, "\n");
 }

@@ -34,7 +34,8 @@ char *tl_cell_finish(const tl_experiment *ex, tl_cell_work *work, size_t index)
     }
     if (!work->cell || (work->cell->searched && count == 0))
         line = tl_record_failure(ex, index, work->why ? work->why : "no restart succeeded");
-    else if (tl_record_make(ex, work->cell, work->cell->searched ? &best : NULL, &line, &err))
+    else if (tl_record_make(ex, work->cell, work->cell->searched ? &best : NULL, &line,
+                            &work->certify_seconds, &err))
         line = err.status == TL_ERR_MEMORY ? NULL : tl_record_failure(ex, index, err.text);
     if (count > 0) tl_search_result_clear(&best);
     tl_cell_work_clear(work);

@@ -45,7 +45,8 @@ struct tl_experiment {
     size_t variables;
     tl_variable *variable; /* owned; the last one varies fastest */
     size_t cells;
-    bool warm; /* cells start from the witnesses of their neighbours too */
+    bool warm;    /* cells start from the witnesses of their neighbours too */
+    bool certify; /* found values and bounds in ball arithmetic as well */
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows, then of conjectures */
     tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
@@ -191,9 +192,11 @@ void tl_cell_free(tl_cell *cell);
 /* ---- records ---- */
 
 /* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the
- * caller writes tl_record_failure. *out is one line without its newline, owned by the caller. */
+ * caller writes tl_record_failure. *out is one line without its newline, owned by the caller.
+ * *certify_seconds: how long the certificates took. */
 TL_MUST_USE tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell,
-                                     const tl_search_result *best, char **out, tl_error *err);
+                                     const tl_search_result *best, char **out,
+                                     double *certify_seconds, tl_error *err);
 char *tl_record_failure(const tl_experiment *ex, size_t cell, const char *why);
 json_t *tl_record_variables(const tl_experiment *ex, size_t cell);
 /* Sets key to the number, or to null where it is not finite. Nonzero when out of memory. */
@@ -217,7 +220,9 @@ typedef struct {
 } tl_best_bound;
 
 typedef struct {
-    json_t *rows;                          /* "bounds" of the record, owned by the caller */
+    json_t *rows;                          /* "bounds" of the record, owned */
+    tl_bound_value *value;                 /* of each row, owned */
+    double norm_a;                         /* ||A|| of the first head, as the bounds were told */
     tl_best_bound best, proven, published; /* least of those that hold, of each provenance */
     bool violated;
 } tl_bound_table;
@@ -225,6 +230,17 @@ typedef struct {
 TL_MUST_USE tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell,
                                           const tl_layer *layer, const tl_measure *mu,
                                           double log_lower, tl_bound_table *out, tl_error *err);
+void tl_bound_table_clear(tl_bound_table *table);
+
+/* ---- certificates ---- */
+
+/* Lower bound of the norm at the witness into `value`, an object with the number found: certified
+ * (decimal, rounded down) and certified_log10, or certified_why. Nonzero when out of memory. */
+int tl_certified_set_lower(json_t *value, const tl_problem *witness);
+/* upper_certified (decimal, rounded up) of each of the record's bounds that applies; where none can
+ * be certified, upper_certified_why of the record. Nonzero when out of memory. */
+int tl_certified_set_bounds(json_t *record, const tl_experiment *ex, const tl_cell *cell,
+                            const tl_problem *witness, const tl_bound_table *table);
 
 /* ---- files of a results directory ---- */
 

@@ -181,6 +181,14 @@ static tl_status read_search(tl_experiment *ex, tl_error *err)
     return s;
 }
 
+static tl_status read_certify(tl_experiment *ex, const config_setting_t *root, tl_error *err)
+{
+    const config_setting_t *at = config_setting_get_member(root, "certify");
+
+    ex->certify = true;
+    return at ? tl_config_boolean(ex, at, &ex->certify, err) : TL_OK;
+}
+
 static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 {
     if (!ex->search && !ex->tokens)
@@ -194,9 +202,9 @@ static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 
 static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
-    static const char *const keys[] = {"name",   "title",  "question",  "attention", "tokens",
-                                       "n",      "domain", "sweep",     "search",    "norm",
-                                       "bounds", "plot",   "conjecture"};
+    static const char *const keys[] = {"name",   "title",  "question",   "attention", "tokens",
+                                       "n",      "domain", "sweep",      "search",    "norm",
+                                       "bounds", "plot",   "conjecture", "certify"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -212,6 +220,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     if (!s) s = read_norm(ex, root, err);
     if (!s) s = read_bounds(ex, root, err);
     if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
+    if (!s) s = read_certify(ex, root, err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,

@@ -10,9 +10,10 @@
 #include "experiment/table.h"
 
 /* What can stand on the y axis: word in the configuration, column of data.csv (a logarithm where
- * `log` says so), axis label, legend of a searched and of an evaluated experiment. */
+ * `log` says so), the column of certified numbers that goes before it where it has one (or NULL),
+ * axis label, legend of a searched and of an evaluated experiment. */
 typedef struct {
-    const char *name, *column;
+    const char *name, *column, *certified;
     bool log;
     const char *axis, *legend;
 } tl_plot_y;
@@ -20,6 +21,9 @@ typedef struct {
 enum { TL_PLOT_Y_COUNT = 11 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
 const char *tl_plot_ylabel(const char *name);
+/* As the table has it, the certified column first; NAN where there is none, or nothing is asked
+ * for (what NULL). certified may be NULL. */
+double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, bool *certified);
 
 /* Points of one legend entry in plot coordinates: logarithms to base ten on a log axis. */
 typedef struct {
@@ -28,8 +32,8 @@ typedef struct {
     const char *key;  /* y name or bound key; borrowed */
     bool bound;
     size_t series_index, bound_index, y_index;
-    size_t count;
-    double *x, *y; /* owned, sorted by x; x may be INFINITY */
+    size_t count, certified; /* points; those that are certified numbers */
+    double *x, *y;           /* owned, sorted by x; x may be INFINITY */
 } tl_curve;
 
 typedef struct {

@@ -6,29 +6,6 @@
 
 #include "experiment/plot.h"
 
-const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
-    {"lower", "lower_log10", true, "local Lipschitz constant  ‖J‖₂", "best input found"},
-    {"given", "given_log10", true, "local Lipschitz constant  ‖J‖₂", "at the given tokens"},
-    {"joint", "joint_log10", true, "local Lipschitz constant  ‖J‖₂", "copies move together"},
-    {"split", "split_log10", true, "local Lipschitz constant  ‖J‖₂", "copies move apart"},
-    {"objective", "objective_log10", true, "value of the objective", "best objective found"},
-    {"ratio", "ratio_log10", true, "best bound over found value", "bound / found"},
-    {"proven-ratio", "proven_ratio_log10", true, "best bound proven here over found value",
-     "proven bound / found"},
-    {"published-ratio", "published_ratio_log10", true, "best published bound over found value",
-     "published bound / found"},
-    {"atoms", "atoms", false, "distinct tokens in the best input", "atoms"},
-    {"min_mass", "min_mass_log10", true, "smallest mass in the best input", "smallest mass"},
-    {"bounds", "", true, "upper bounds of ‖J‖₂", "bounds"},
-};
-
-const char *tl_plot_ylabel(const char *name)
-{
-    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
-        if (strcmp(tl_plot_y_rows[i].name, name) == 0) return tl_plot_y_rows[i].axis;
-    return name;
-}
-
 void tl_plot_clear(tl_plot *plot)
 {
     for (size_t i = 0; i < plot->curves; i++) {
@@ -131,9 +108,10 @@ static void insert_point(tl_curve *curve, double x, double y)
     curve->y[i] = y;
 }
 
-static double y_of(const tl_plot *p, size_t row, size_t col, bool log)
+static double y_of(const tl_plot *p, size_t row, const tl_plot_y *what, bool *certified)
 {
-    double y = tl_table_number(p->table, row, col);
+    const double y = tl_plot_number(p->table, row, what, certified);
+    const bool log = what->log;
 
     if (p->ylog) return log ? y : log10(y);
     return log ? pow(10, y) : y;
@@ -147,24 +125,25 @@ static size_t series_index(tl_plot *p, const char *series)
     return p->series++;
 }
 
-static tl_status add_column(tl_plot *p, const char *key, const char *column, bool log, bool bound,
-                            size_t index, tl_error *err)
+static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_t index,
+                            tl_error *err)
 {
-    size_t col = tl_table_column(p->table, column);
     size_t xcol = tl_table_column(p->table, text_of(p->plot, "x"));
 
-    for (size_t row = 0; col != SIZE_MAX && row < p->table->rows; row++) {
-        double x = x_of(p, row, xcol), y = y_of(p, row, col, log);
+    for (size_t row = 0; row < p->table->rows; row++) {
+        bool certified;
+        double x = x_of(p, row, xcol), y = y_of(p, row, what, &certified);
         char series[120];
         tl_curve *curve;
         if (isnan(x) || !isfinite(y)) continue;
         series_of(p, row, series, sizeof series);
         size_t which = series_index(p, series);
-        curve = find_curve(p, key, series);
+        curve = find_curve(p, what->name, series);
         if (!curve) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
         curve->series_index = which;
         curve->bound = bound;
         *(bound ? &curve->bound_index : &curve->y_index) = index;
+        curve->certified += certified;
         insert_point(curve, x, y);
     }
     return TL_OK;
@@ -179,7 +158,7 @@ static tl_status add_bounds(tl_plot *p, tl_error *err)
         const char *key = json_string_value(json_array_get(keys, i));
         char column[140];
         (void)snprintf(column, sizeof column, "bound:%.120s", key ? key : "");
-        s = add_column(p, key, column, true, true, i, err);
+        s = add_column(p, &(tl_plot_y){.name = key, .column = column, .log = true}, true, i, err);
     }
     return s;
 }
@@ -189,8 +168,7 @@ static tl_status add_y(tl_plot *p, const char *name, size_t index, tl_error *err
     if (strcmp(name, "bounds") == 0) return add_bounds(p, err);
     for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
         if (strcmp(tl_plot_y_rows[i].name, name) == 0)
-            return add_column(p, tl_plot_y_rows[i].name, tl_plot_y_rows[i].column,
-                              tl_plot_y_rows[i].log, false, index, err);
+            return add_column(p, &tl_plot_y_rows[i], false, index, err);
     return TL_OK;
 }
 
@@ -236,18 +214,19 @@ static const char *found_legend(const tl_plot *p, const char *key)
 
 static void name_curves(tl_plot *p)
 {
+    const char *alone = json_is_true(json_object_get(p->plot, "searched")) ? "found" : "tokens";
+
     for (size_t i = 0; i < p->curves; i++) {
         tl_curve *c = &p->curve[i];
-        bool alone = !c->bound && !p->several_y && c->series[0];
-        (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s", c->bound ? "bound " : "",
-                       alone      ? ""
-                       : c->bound ? c->key
-                                  : found_legend(p, c->key),
-                       c->series[0] && !alone ? ", " : "", c->series);
-        if (alone)
-            (void)snprintf(c->legend, sizeof c->legend, "%s, %.60s",
-                           json_is_true(json_object_get(p->plot, "searched")) ? "found" : "tokens",
-                           c->series);
+        const char *sure = c->certified > 0 && c->certified == c->count ? ", certified" : "";
+        if (c->bound)
+            (void)snprintf(c->legend, sizeof c->legend, "bound %s%s%s", c->key,
+                           c->series[0] ? ", " : "", c->series);
+        else if (!p->several_y && c->series[0])
+            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);
+        else
+            (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s", found_legend(p, c->key), sure,
+                           c->series[0] ? ", " : "", c->series);
     }
 }
 

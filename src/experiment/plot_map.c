@@ -26,8 +26,7 @@ typedef struct {
 } map;
 
 typedef struct {
-    const tl_plot_y *row;
-    size_t column;
+    const tl_plot_y *row; /* NULL: nothing to show */
     tl_axis colour;
     bool clipped; /* some values lie beyond the end of the colours */
 } panel;
@@ -128,14 +127,13 @@ static void show(char *text, size_t size, double value, bool log)
 static panel make_panel(const map *m, const char *name)
 {
     const json_t *cmax = json_object_get(m->plot, "cmax");
-    panel p = {.column = SIZE_MAX, .colour = {.low = (double)INFINITY, .high = -(double)INFINITY}};
+    panel p = {.colour = {.low = (double)INFINITY, .high = -(double)INFINITY}};
     double end;
 
     for (size_t i = 0; name && i < TL_PLOT_Y_COUNT; i++)
         if (strcmp(tl_plot_y_rows[i].name, name) == 0) p.row = &tl_plot_y_rows[i];
-    if (p.row) p.column = tl_table_column(m->table, p.row->column);
-    for (size_t row = 0; p.column != SIZE_MAX && row < m->table->rows; row++) {
-        double z = tl_table_number(m->table, row, p.column);
+    for (size_t row = 0; row < m->table->rows; row++) {
+        double z = tl_plot_number(m->table, row, p.row, NULL);
         if (!isfinite(z)) continue;
         p.colour.low = fmin(p.colour.low, z);
         p.colour.high = fmax(p.colour.high, z);
@@ -158,7 +156,7 @@ static void put_data(tl_buffer *b, const map *m, const panel *p, size_t index)
     tl_buffer_print(b, "$map%zu << EOD\n", index);
     for (size_t row = 0; row < m->table->rows; row++) {
         size_t x = place(&m->x, m->table, row), y = place(&m->y, m->table, row);
-        double z = p->column == SIZE_MAX ? (double)NAN : tl_table_number(m->table, row, p->column);
+        double z = tl_plot_number(m->table, row, p->row, NULL);
         double shade = (z - p->colour.low) / (p->colour.high - p->colour.low);
         char text[40];
         if (!isfinite(z)) {

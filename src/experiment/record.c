@@ -1,6 +1,7 @@
 #include "experiment/internal.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ static int set_values(json_t *object, const tl_norm_result *norm)
 
     bad = bad || tl_json_set_number(object, "log10", norm->log_value / TL_LN10);
     bad = bad || json_object_set_new(object, "certified", json_null());
+    bad = bad || json_object_set_new(object, "certified_log10", json_null());
     bad = bad || json_object_set_new(object, "split", json_boolean(norm->split));
     bad = bad || tl_json_set_number(object, "joint_log10", norm->log_joint / TL_LN10);
     bad = bad || tl_json_set_number(object, "split_log10", norm->log_split / TL_LN10);
@@ -107,19 +109,24 @@ static json_t *n_json(const tl_measure *mu)
     return mu->n ? json_integer((json_int_t)mu->n) : json_string("inf");
 }
 
+/* For those who only read: the pointers stay with their owners. */
+static tl_problem witness_of(const tl_experiment *ex, const tl_cell *cell, const point *p)
+{
+    return (tl_problem){.layer = (tl_layer *)(uintptr_t)p->layer,
+                        .measure = (tl_measure *)(uintptr_t)p->measure,
+                        .domain = cell->domain,
+                        .has_norm = true,
+                        .norm = ex->norm,
+                        .direction = ex->norm == TL_NORM_2 ? p->direction : NULL,
+                        .direction_kind = p->norm.split ? TL_DIRECTION_SPLIT : TL_DIRECTION_JOINT,
+                        .has_value = true,
+                        .value = exp(p->norm.log_value),
+                        .log10_value = p->norm.log_value / TL_LN10};
+}
+
 static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const point *p)
 {
-    /* tl_problem_to_json only reads; the pointers stay with their owners. */
-    tl_problem problem = {.layer = (tl_layer *)(uintptr_t)p->layer,
-                          .measure = (tl_measure *)(uintptr_t)p->measure,
-                          .domain = cell->domain,
-                          .has_norm = true,
-                          .norm = ex->norm,
-                          .direction = ex->norm == TL_NORM_2 ? p->direction : NULL,
-                          .direction_kind = p->norm.split ? TL_DIRECTION_SPLIT : TL_DIRECTION_JOINT,
-                          .has_value = true,
-                          .value = exp(p->norm.log_value),
-                          .log10_value = p->norm.log_value / TL_LN10};
+    const tl_problem problem = witness_of(ex, cell, p);
 
     return tl_problem_to_json(&problem);
 }
@@ -190,8 +197,29 @@ static bool is_number(double x)
     return !isnan(x) && !(isinf(x) && x > 0);
 }
 
+/* What was found and the bounds, in ball arithmetic; of cells whose witness is in the record, so
+ * that it can be certified again. */
+static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p,
+                   const point *given, const tl_bound_table *table)
+{
+    const tl_problem witness = witness_of(ex, cell, p);
+    static const char why[] = "the record holds no witness";
+
+    if (json_is_null(json_object_get(record, "witness")))
+        return json_object_set_new(json_object_get(record, "lower"), "certified_why",
+                                   json_string(why)) ||
+               json_object_set_new(record, "upper_certified_why", json_string(why));
+    int bad = tl_certified_set_lower(json_object_get(record, "lower"), &witness);
+
+    if (given) {
+        const tl_problem at_tokens = witness_of(ex, cell, given);
+        bad = bad || tl_certified_set_lower(json_object_get(record, "given"), &at_tokens);
+    }
+    return bad || tl_certified_set_bounds(record, ex, cell, &witness, table);
+}
+
 tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_search_result *best,
-                         char **out, tl_error *err)
+                         char **out, double *certify_seconds, tl_error *err)
 {
     point tokens = {0}, found = {0};
     const point *p = best ? &found : &tokens;
@@ -209,12 +237,16 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
         s = tl_fail(err, TL_ERR_NUMERIC, "the norm came out as no number");
     if (!s) s = tl_bound_table_make(ex, cell, p->layer, p->measure, p->norm.log_value, &table, err);
     if (!s) {
-        record = record_json(ex, cell, best, p, best && cell->tokens ? &tokens : NULL, &table);
-        *out = record ? tl_json_line(record) : NULL;
+        const point *given = best && cell->tokens ? &tokens : NULL;
+        record = record_json(ex, cell, best, p, given, &table);
+        const double began = omp_get_wtime();
+        bool bad = record && ex->certify && certify(record, ex, cell, p, given, &table);
+        *certify_seconds = omp_get_wtime() - began;
+        *out = record && !bad ? tl_json_line(record) : NULL;
         if (!*out) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     }
     json_decref(record);
-    json_decref(table.rows);
+    tl_bound_table_clear(&table);
     free(tokens.direction);
     return s;
 }

@@ -41,17 +41,24 @@ static tl_status write_results(const tl_experiment *ex, const tl_run_options *op
 /* Wall-clock facts have a file of their own: the others are the same bytes on every run. */
 static tl_status write_timing(const tl_schedule *run, tl_error *err)
 {
-    size_t room = 96 * (run->cells + 2), used = 0;
+    size_t room = 128 * (run->cells + 2), used = 0;
+    double certify_seconds = 0;
     char *text = malloc(room);
     tl_status s;
 
     if (!text) return tl_fail(err, TL_ERR_MEMORY, "timing.ndjson: out of memory");
-    for (size_t i = run->first; i < run->cells; i++)
-        used += (size_t)snprintf(text + used, room - used, "{\"cell\": %zu, \"seconds\": %.6f}\n",
-                                 i, run->cell[i].seconds);
+    for (size_t i = run->first; i < run->cells; i++) {
+        const tl_cell_work *work = &run->cell[i];
+        used += (size_t)snprintf(text + used, room - used,
+                                 "{\"cell\": %zu, \"seconds\": %.6f, \"certify_seconds\": %.6f}\n",
+                                 i, work->seconds, work->certify_seconds);
+        certify_seconds += work->certify_seconds;
+    }
     (void)snprintf(text + used, room - used,
-                   "{\"total_seconds\": %.6f, \"threads\": %d, \"cells\": %zu}\n",
-                   omp_get_wtime() - run->started, run->threads, run->cells - run->first);
+                   "{\"total_seconds\": %.6f, \"certify_seconds\": %.6f, \"threads\": %d, "
+                   "\"cells\": %zu}\n",
+                   omp_get_wtime() - run->started, certify_seconds, run->threads,
+                   run->cells - run->first);
     s = write_text(run->options->directory, "timing.ndjson", text, err);
     free(text);
     return s;

@@ -17,8 +17,8 @@ typedef struct {
     size_t left;             /* items still out */
     uint64_t failed_restart; /* lowest restart that failed, and its text */
     char *why;
-    double seconds;
-    char *line;          /* the record, until it is written */
+    double seconds, certify_seconds; /* in all; of them for certificates */
+    char *line;                      /* the record, until it is written */
     tl_problem *witness; /* of the record, while cells after this one may start from it; owned */
 } tl_cell_work;
 

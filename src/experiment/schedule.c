@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "experiment/run.h"
+#include "tightlip/certify.h"
 
 static bool stopping(const tl_schedule *run)
 {
@@ -219,9 +220,13 @@ static void run_waves(tl_schedule *run, int threads)
         for (to = from; to < rest; to++)
             if (tl_warm_wave(run->experiment, run->order[to]) != wave) break;
         uint64_t first = run->begin[from], end = run->begin[to];
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-        for (uint64_t item = first; item < end; item++)
-            if (!stopping(run)) run_item(run, item);
+#pragma omp parallel num_threads(threads)
+        {
+#pragma omp for schedule(dynamic, 1)
+            for (uint64_t item = first; item < end; item++)
+                if (!stopping(run)) run_item(run, item);
+            tl_certify_cleanup();
+        }
     }
 }
 

@@ -1,0 +1,46 @@
+/* What can stand on the y axis, and its numbers. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "experiment/plot.h"
+
+const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
+    {"lower", "lower_log10", "lower_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
+     "best input found"},
+    {"given", "given_log10", "given_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
+     "at the given tokens"},
+    {"joint", "joint_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move together"},
+    {"split", "split_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move apart"},
+    {"objective", "objective_log10", NULL, true, "value of the objective", "best objective found"},
+    {"ratio", "ratio_log10", NULL, true, "best bound over found value", "bound / found"},
+    {"proven-ratio", "proven_ratio_log10", NULL, true, "best bound proven here over found value",
+     "proven bound / found"},
+    {"published-ratio", "published_ratio_log10", NULL, true,
+     "best published bound over found value", "published bound / found"},
+    {"atoms", "atoms", NULL, false, "distinct tokens in the best input", "atoms"},
+    {"min_mass", "min_mass_log10", NULL, true, "smallest mass in the best input", "smallest mass"},
+    {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
+};
+
+const char *tl_plot_ylabel(const char *name)
+{
+    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
+        if (strcmp(tl_plot_y_rows[i].name, name) == 0) return tl_plot_y_rows[i].axis;
+    return name;
+}
+
+static double number_in(const tl_table *table, size_t row, const char *name)
+{
+    const size_t column = name ? tl_table_column(table, name) : SIZE_MAX;
+
+    return column == SIZE_MAX ? (double)NAN : tl_table_number(table, row, column);
+}
+
+double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, bool *certified)
+{
+    const double sure = number_in(table, row, what ? what->certified : NULL);
+
+    if (certified) *certified = isfinite(sure);
+    return isfinite(sure) ? sure : number_in(table, row, what ? what->column : NULL);
+}
