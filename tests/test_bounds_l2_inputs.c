@@ -236,3 +236,23 @@ Test(bounds_l2_inputs, hypotheses)
     cr_expect_float_eq(exp(log_bound("l2-mean-field", &query)), tl_bounds_l2_mean_field(1, 1),
                        1e-12);
 }
+
+/* The variants of the kind that are not what the proofs speak of. */
+Test(bounds_l2_inputs, untied_or_without_the_factor)
+{
+    static const char *const keys[] = {"l2-inf", "kim-inf", "l2-2", "kim-2", "l2-mean-field"};
+    double one[] = {1};
+    tl_head_facts facts[1];
+
+    for (int untied = 0; untied < 2; untied++) {
+        tl_head head = {.k = 1, .v = 1, .Q = one, .K = untied ? one : NULL, .V = one, .scale = 1};
+        tl_layer *layer;
+        cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
+                     TL_OK);
+        layer->value_factor = untied;
+        const tl_bound_query query = query_of(layer, facts, 5, 1);
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+            cr_expect(isnan(log_bound(keys[i], &query)), "%s", keys[i]);
+        tl_layer_free(layer);
+    }
+}

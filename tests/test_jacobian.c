@@ -1,227 +1,46 @@
+/* The linearised layer of every kind, on random problems. */
 #include <criterion/criterion.h>
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "support/random_problem.h"
-#include "tightlip/jacobian.h"
+#include "support/jacobian_properties.h"
 #include "tightlip/norm.h"
 #include "tightlip/rng.h"
 
-enum { DRAWS = 300 };
-
-static double *normals(gsl_rng *rng, size_t n)
+/* Every kind and mask that is linearised. */
+static void expect_small(property f, uint64_t seed, double limit)
 {
-    double *x = malloc(n * sizeof(double));
-    for (size_t i = 0; i < n; i++) x[i] = random_normal(rng);
-    return x;
-}
-
-/* Each property gets a linearised random problem and returns its error relative to what rounding
- * explains. */
-typedef double (*property)(gsl_rng *rng, const random_problem *p, tl_jacobian *J);
-
-static double worst_of(property f, uint64_t seed)
-{
-    gsl_rng *rng = tl_rng_stream_alloc(seed, 0, 0);
-    double worst = 0.0;
-    for (int i = 0; i < DRAWS; i++) {
-        const random_shape shape = random_shape_draw(rng);
-        random_problem p = random_problem_draw(rng, &shape);
-        cr_assert(p.layer && p.measure);
-        tl_jacobian *J = NULL;
-        cr_assert_eq(tl_jacobian_alloc(&J, p.layer, p.measure->m + 1, NULL), TL_OK);
-        cr_assert_eq(tl_jacobian_set(J, p.layer, p.measure), TL_OK);
-        const double e = f(rng, &p, J);
-        cr_expect(isfinite(e), "draw %d: m %zu d %zu heads %zu", i, shape.m, shape.d, shape.heads);
-        if (!(e <= worst)) worst = e;
-        tl_jacobian_free(J);
-        random_problem_clear(&p);
+    for (size_t i = 0; i < random_kind_count; i++) {
+        const property_draw draws = {random_kinds[i].kind, random_kinds[i].mask, 200};
+        const double worst = property_worst(f, &draws, seed);
+        cr_expect_leq(worst, limit, "kind %s, mask %s: %.3g", tl_kind_name(draws.kind),
+                      tl_mask_name(draws.mask), worst);
     }
-    gsl_rng_free(rng);
-    return worst;
-}
-
-static double dense_agrees(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
-{
-    const size_t rows = p->measure->m * p->layer->out, cols = p->measure->m * p->layer->d;
-    double *phi = normals(rng, cols), *psi = malloc(rows * sizeof(double));
-    double *M = malloc(rows * cols * sizeof(double)), *ref = malloc(rows * sizeof(double));
-    tl_jacobian_apply(J, phi, psi);
-    tl_jacobian_dense(J, M);
-    tl_gemm('N', 'N', rows, 1, cols, 1.0, M, cols, phi, 1, 0.0, ref, 1);
-    const double size = tl_nrm2(rows * cols, M) * tl_nrm2(cols, phi);
-    tl_axpy(rows, -1.0, psi, ref);
-    const double e = tl_nrm2(rows, ref) / (size + DBL_MIN);
-    free(phi);
-    free(psi);
-    free(M);
-    free(ref);
-    return e;
 }
 
 Test(jacobian, apply_equals_dense_block)
 {
-    cr_assert_leq(worst_of(dense_agrees, 1), 1000 * DBL_EPSILON);
-}
-
-static double adjoint_agrees(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
-{
-    const size_t rows = p->measure->m * p->layer->out, cols = p->measure->m * p->layer->d;
-    double *phi = normals(rng, cols), *psi = malloc(rows * sizeof(double));
-    double *u = normals(rng, rows), *back = malloc(cols * sizeof(double));
-    tl_jacobian_apply(J, phi, psi);
-    tl_jacobian_apply_t(J, u, back);
-    const double left = tl_dot(rows, u, psi), right = tl_dot(cols, back, phi);
-    const double size =
-        tl_nrm2(rows, u) * tl_nrm2(rows, psi) + tl_nrm2(cols, back) * tl_nrm2(cols, phi);
-    free(phi);
-    free(psi);
-    free(u);
-    free(back);
-    return fabs(left - right) / (size + DBL_MIN);
+    expect_small(property_dense_agrees, 1, 1000 * DBL_EPSILON);
 }
 
 Test(jacobian, transpose_is_the_adjoint)
 {
-    cr_assert_leq(worst_of(adjoint_agrees, 2), 1000 * DBL_EPSILON);
-}
-
-/* Singular values of the reduced blocks are those of the token Jacobian, with multiplicity. */
-static double reduction_agrees(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
-{
-    (void)rng;
-    (void)J;
-    const tl_measure *mu = p->measure;
-    if (!mu->count) return 0.0;
-    const size_t rows = mu->n * p->layer->out, cols = mu->n * p->layer->d;
-    const size_t count = rows < cols ? rows : cols;
-    double *M = malloc(rows * cols * sizeof(double)), *sigma = calloc(count + 1, sizeof(double));
-    cr_assert_eq(tl_jacobian_tokens_dense(p->layer, mu, M, NULL), TL_OK);
-    cr_assert_eq(tl_svd_dense(rows, cols, M, sigma, NULL, NULL), TL_OK);
-    tl_norm_result two, fro;
-    cr_assert_eq(tl_norm_compute(p->layer, mu, TL_NORM_2, NULL, &two, NULL), TL_OK);
-    cr_assert_eq(tl_norm_compute(p->layer, mu, TL_NORM_FRO, NULL, &fro, NULL), TL_OK);
-    double e = fabs(two.value - sigma[0]) / sigma[0];
-    const double second = count > 1 ? sigma[1] : 0.0;
-    e = fmax(e, fabs(exp(two.log_second) - second) / sigma[0]);
-    e = fmax(e, fabs(fro.value - tl_nrm2(rows * cols, M)) / fro.value);
-    free(M);
-    free(sigma);
-    return e;
+    expect_small(property_adjoint_agrees, 2, 1000 * DBL_EPSILON);
 }
 
 Test(jacobian, reduction_has_the_singular_values_of_the_token_jacobian)
 {
-    cr_assert_leq(worst_of(reduction_agrees, 3), 1e4 * DBL_EPSILON);
-}
-
-/* F(t) = u' J(x + t dx, log a + t da, A + t dA) phi, with the running scale undone. */
-static double form(const random_problem *p, tl_jacobian *J, const double *u, const double *phi,
-                   long split)
-{
-    const size_t rows = p->measure->m * p->layer->out;
-    const double scale = exp(tl_jacobian_log_scale(J));
-    double value;
-    if (split >= 0) {
-        double *S = malloc(p->layer->out * p->layer->d * sizeof(double));
-        double *y = malloc(p->layer->out * sizeof(double));
-        cr_assert_eq(tl_jacobian_split(J, (size_t)split, S), TL_OK);
-        tl_gemm('N', 'N', p->layer->out, 1, p->layer->d, 1.0, S, p->layer->d, phi, 1, 0.0, y, 1);
-        value = tl_dot(p->layer->out, u, y);
-        free(S);
-        free(y);
-    } else {
-        double *psi = malloc(rows * sizeof(double));
-        tl_jacobian_apply(J, phi, psi);
-        value = tl_dot(rows, u, psi);
-        free(psi);
-    }
-    return value * scale;
-}
-
-static double moved(const random_problem *p, tl_jacobian *J, const double *u, const double *phi,
-                    long split, const double *dx, const double *da, const double *dA, double t)
-{
-    tl_measure *mu = NULL;
-    tl_layer *layer = NULL;
-    cr_assert_eq(tl_measure_copy(&mu, p->measure), TL_OK);
-    cr_assert_eq(tl_layer_copy(&layer, p->layer), TL_OK);
-    tl_axpy(mu->m * mu->d, t, dx, mu->x);
-    tl_axpy(mu->m, t, da, mu->log_mass);
-    if (dA) tl_axpy(mu->d * mu->d, t, dA, layer->head[0].Q);
-    const random_problem q = {layer, mu};
-    cr_assert_eq(tl_jacobian_set(J, layer, mu), TL_OK);
-    const double value = form(&q, J, u, phi, split);
-    tl_layer_free(layer);
-    tl_measure_free(mu);
-    return value;
-}
-
-/* Fourth-order central difference against the gradient; its error falls like t^4, so the better of
- * two steps must be small relative to the gradient. */
-static double gradient_error(gsl_rng *rng, const random_problem *p, tl_jacobian *J, long split)
-{
-    const size_t m = p->measure->m, d = p->layer->d, out = p->layer->out;
-    const bool with_a = p->layer->heads == 1 && !p->layer->head[0].K;
-    double *u = normals(rng, m * out), *phi = normals(rng, m * d);
-    double *dx = normals(rng, m * d), *da = normals(rng, m),
-           *dA = with_a ? normals(rng, d * d) : NULL;
-    double *gx = malloc(m * d * sizeof(double)), *ga = malloc(m * sizeof(double));
-    double *gA = malloc(d * d * sizeof(double));
-    if (split >= 0)
-        cr_assert_eq(
-            tl_jacobian_split_gradient(J, (size_t)split, u, phi, gx, ga, with_a ? gA : NULL),
-            TL_OK);
-    else
-        cr_assert_eq(tl_jacobian_gradient(J, u, phi, gx, ga, with_a ? gA : NULL), TL_OK);
-    double slope = tl_dot(m * d, gx, dx) + tl_dot(m, ga, da), best = INFINITY;
-    if (with_a) slope += tl_dot(d * d, gA, dA);
-    const double scale = exp(tl_jacobian_log_scale(J));
-    double size = (tl_nrm2(m * d, gx) * tl_nrm2(m * d, dx) + tl_nrm2(m, ga) * tl_nrm2(m, da) +
-                   (with_a ? tl_nrm2(d * d, gA) * tl_nrm2(d * d, dA) : 0.0));
-    slope *= scale;
-    /* Equal or saturated atoms have split blocks of size zero: judge those against the directions.
-     */
-    size =
-        size * scale + fabs(form(p, J, u, phi, split)) + 1e-3 * tl_nrm2(out, u) * tl_nrm2(d, phi);
-    for (double t = 1e-3; t > 1e-5; t /= 4.0) {
-        double f[4];
-        const double at[4] = {-2.0, -1.0, 1.0, 2.0};
-        for (int i = 0; i < 4; i++) f[i] = moved(p, J, u, phi, split, dx, da, dA, at[i] * t);
-        const double fd = (f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * t);
-        best = fmin(best, fabs(fd - slope) / (size + DBL_MIN));
-    }
-    free(u);
-    free(phi);
-    free(dx);
-    free(da);
-    free(dA);
-    free(gx);
-    free(ga);
-    free(gA);
-    return best;
-}
-
-static double joint_gradient(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
-{
-    return gradient_error(rng, p, J, -1);
-}
-
-static double split_gradient(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
-{
-    return gradient_error(rng, p, J, (long)(p->measure->m / 2));
+    expect_small(property_reduction_agrees, 3, 1e4 * DBL_EPSILON);
 }
 
 Test(jacobian, joint_gradient_is_the_slope_of_the_form)
 {
-    cr_assert_leq(worst_of(joint_gradient, 4), 1e-6);
+    expect_small(property_joint_gradient, 4, 1e-6);
 }
 
 Test(jacobian, split_gradient_is_the_slope_of_the_form)
 {
-    cr_assert_leq(worst_of(split_gradient, 5), 1e-6);
+    expect_small(property_split_gradient, 5, 1e-6);
 }
 
 /* J(A / t^2, t X) = J(A, X), bit for bit when t is a power of two. */

@@ -177,17 +177,9 @@ static const struct {
     {{.k = 1, .v = 1, .Q = (double *)bad + 2, .V = (double *)square, .scale = 1},
      TL_ERR_DOMAIN,
      "head 0: Q[0][1]"},
-    {{.k = 1,
-      .v = 1,
-      .Q = (double *)square,
-      .K = (double *)square,
-      .V = (double *)square,
-      .scale = 1},
-     TL_ERR_ARGUMENT,
-     "Q and V alone"},
     {{.k = 1, .v = 1, .Q = (double *)square, .V = (double *)square, .scale = 2},
      TL_ERR_ARGUMENT,
-     "Q and V alone"},
+     "found a bias or a scale"},
     {{.k = 1,
       .v = 1,
       .Q = (double *)square,
@@ -195,15 +187,15 @@ static const struct {
       .bv = (double *)square,
       .scale = 1},
      TL_ERR_ARGUMENT,
-     "Q and V alone"},
+     "found a bias or a scale"},
 };
 
 Test(layer, l2_heads)
 {
     tl_head head = {.k = 1, .v = 1, .Q = (double *)square, .V = (double *)wide, .scale = 1};
-    const double expected[] = {1, 2, 2, 4};
+    const double expected[] = {1, 2, 2, 4}, untied[] = {3, 6, -1, -2};
     double A[4], c[2];
-    tl_layer *layer;
+    tl_layer *layer, *copy;
 
     for (size_t i = 0; i < sizeof l2_refused / sizeof l2_refused[0]; i++) {
         tl_error err = {0};
@@ -225,6 +217,20 @@ Test(layer, l2_heads)
     tl_layer_logit_map(layer, 0, A, NULL);
     cr_expect_float_eq(A[0], 10 / sqrt(2), 8 * DBL_EPSILON * A[0]);
     cr_expect_float_eq(A[3], 20 / sqrt(2), 8 * DBL_EPSILON * A[3]);
+    cr_expect(layer->value_factor && tl_layer_tied(layer));
+    layer->value_factor = false;
+    cr_assert_eq(tl_layer_copy(&copy, layer), TL_OK);
+    cr_expect(!copy->value_factor && !tl_layer_tied(copy));
+    tl_layer_free(copy);
+    tl_layer_free(layer);
+    /* Untied: A = K'Q/sqrt(k). */
+    head.k = 1;
+    head.K = (double[]){3, -1};
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 2, 1, &head, NULL, 0, NULL),
+                 TL_OK);
+    cr_expect_not(tl_layer_tied(layer));
+    tl_layer_logit_map(layer, 0, A, NULL);
+    for (size_t i = 0; i < 4; i++) cr_expect_eq(A[i], untied[i]);
     tl_layer_free(layer);
 }
 

@@ -19,7 +19,7 @@ static double value_of(const random_problem *p, tl_norm norm)
 
 static random_problem draw_counted(gsl_rng *rng)
 {
-    random_shape shape = random_shape_draw(rng);
+    random_shape shape = random_shape_draw_any(rng);
 
     shape.mean_field = false;
     return random_problem_draw(rng, &shape);

@@ -19,8 +19,8 @@ static bool same_layer(const tl_layer *a, const tl_layer *b)
 {
     size_t d = a->d;
     bool ok = a->kind == b->kind && a->mask == b->mask && d == b->d && a->heads == b->heads &&
-              a->bias == b->bias && a->out == b->out && a->values == b->values &&
-              same(a->O, b->O, a->out * a->values);
+              a->bias == b->bias && a->value_factor == b->value_factor && a->out == b->out &&
+              a->values == b->values && same(a->O, b->O, a->out * a->values);
 
     for (size_t h = 0; ok && h < a->heads; h++) {
         const tl_head *x = &a->head[h], *y = &b->head[h];
@@ -58,7 +58,7 @@ static bool same_problem(const tl_problem *a, const tl_problem *b)
 /* A random problem with everything a witness may have; the caller clears it. */
 static tl_problem draw_witness(gsl_rng *rng)
 {
-    random_shape shape = random_shape_draw(rng);
+    random_shape shape = random_shape_draw_any(rng);
     random_problem drawn = random_problem_draw(rng, &shape);
     tl_problem p = {.layer = drawn.layer, .measure = drawn.measure};
     size_t size = p.measure->m * p.measure->d;

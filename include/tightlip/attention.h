@@ -5,11 +5,12 @@
  * The short form (A, V) is Q = A, K = identity (NULL), no biases, scale 1: logit_ij = <A x_i, x_j>.
  * Kind l2 (Kim, Papamakarios, Mnih 2021), query and key tied, A = Q'Q/sqrt(k), k <= d:
  *          logit_ij = -|Q (x_i - x_j)|^2 / sqrt(k),  f_h(X)_i = V A sum_j P_ij x_j;
- *          K and the biases are NULL, scale is 1.
- * Kind sigmoid (Ramapuram et al. 2025): f_h(X)_i = V sum_j sigmoid(logit_ij + bias) x_j + bv,
- *          weights not normalised; here bk counts.
- * Layer:   F(X)_i = O [f_1(X)_i ; .. ; f_H(X)_i], O = NULL: plain concatenation.
- * Source: Vaswani et al. 2017; THEORY notation in src/bounds/README.md section 1. */
+ *          the biases are NULL, scale is 1. Two variants for the examples of that paper that are
+ *          not Lipschitz: K given (untied: logit_ij = -|Q x_i - K x_j|^2 / sqrt(k), A =
+ * K'Q/sqrt(k)) and value_factor false (f_h(X)_i = V sum_j P_ij x_j). Kind sigmoid (Ramapuram et al.
+ * 2025): f_h(X)_i = V sum_j sigmoid(logit_ij + bias) x_j + bv, weights not normalised; here bk
+ * counts. Layer:   F(X)_i = O [f_1(X)_i ; .. ; f_H(X)_i], O = NULL: plain concatenation. Source:
+ * Vaswani et al. 2017; THEORY notation in src/bounds/README.md section 1. */
 #ifndef TIGHTLIP_ATTENTION_H
 #define TIGHTLIP_ATTENTION_H
 
@@ -67,14 +68,15 @@ typedef struct {
     size_t out;    /* output width: rows of O, or the sum of the heads' v */
     size_t values; /* sum of the heads' v: columns of O */
     size_t heads;
-    tl_head *head; /* owned */
-    double *O;     /* out x values, owned, or NULL: identity */
-    double bias;   /* kind sigmoid: added to every logit; 0 after tl_layer_alloc */
+    tl_head *head;     /* owned */
+    double *O;         /* out x values, owned, or NULL: identity */
+    double bias;       /* kind sigmoid: added to every logit; 0 after tl_layer_alloc */
+    bool value_factor; /* kind l2: A stands between V and the sum; true after tl_layer_alloc */
 } tl_layer;
 
 /* Takes ownership of nothing: copies every array. heads[h].Q.. may be NULL only where tl_head says
  * so. Errors: TL_ERR_SHAPE (d, k, v or heads 0; out_rows 0 with O; K NULL and k != d; kind l2: k >
- * d), TL_ERR_ARGUMENT (a matrix missing; kind l2 with K, a bias or a scale), TL_ERR_DOMAIN (a value
+ * d), TL_ERR_ARGUMENT (a matrix missing; kind l2 with a bias or a scale), TL_ERR_DOMAIN (a value
  * not finite), TL_ERR_MEMORY. O is out_rows x sum v or NULL. */
 TL_MUST_USE tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d,
                                      size_t heads, const tl_head *head, const double *O,
@@ -85,10 +87,13 @@ TL_MUST_USE tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, cons
 TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);
 void tl_layer_free(tl_layer *layer);
 
+/* Kind l2 as its bounds know it: every head tied, with the factor A. */
+bool tl_layer_tied(const tl_layer *layer);
+
 /* G_h = O_h V_h (out x d): the value map of head h as the output sees it. */
 void tl_layer_value_map(const tl_layer *layer, size_t h, double *G);
 /* A_h = scale K'Q (d x d) and c_h = scale K'bq (d): logits <A x_i + c, x_j> up to a constant in j.
- * Kind l2: A_h = Q'Q/sqrt(k), c_h = 0. Either may be NULL. */
+ * Kind l2: A_h = Q'Q/sqrt(k) (untied K'Q/sqrt(k)), c_h = 0. Either may be NULL. */
 void tl_layer_logit_map(const tl_layer *layer, size_t h, double *A, double *c);
 
 /* m atoms in R^d with multiplicities (a sequence of n tokens) or masses (mean field, n = infinity).
@@ -112,8 +117,9 @@ TL_MUST_USE tl_status tl_measure_alloc(tl_measure **out, size_t m, size_t d, con
 TL_MUST_USE tl_status tl_measure_copy(tl_measure **out, const tl_measure *mu);
 void tl_measure_free(tl_measure *mu);
 
-/* F at every atom: Y m x out. Copies of a token have equal outputs. Kinds: dot, unmasked.
- * Errors: TL_ERR_UNSUPPORTED, TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY. Cost: O(H m^2 (k + v)).
+/* F at every atom: Y m x out. Copies of a token have equal outputs.
+ * Errors: TL_ERR_UNSUPPORTED (as tl_jacobian_alloc), TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY.
+ * Cost: O(H m^2 (k + v)).
  */
 TL_MUST_USE tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y,
                                  tl_error *err);

@@ -6,13 +6,12 @@
 
 #include "attention/internal.h"
 
-/* F_i = O [V x_0 + sum_l P_il V (x_l - x_0) + bv]; values are stored relative to atom 0. */
+/* F_i = O [origin + sum_l P_il val_l]. */
 static void head_forward(const tl_jacobian *J, const tl_head_state *s, double *cat)
 {
-    const size_t m = J->m, d = J->d, v = s->head->v;
+    const size_t m = J->m, v = s->v;
     for (size_t r = 0; r < v; r++) {
-        double base = tl_dot(d, s->head->V + r * d, J->mu->x);
-        if (s->head->bv) base += s->head->bv[r];
+        const double base = tl_head_origin(J, s, r);
         for (size_t i = 0; i < m; i++) cat[i * J->values + s->offset + r] = base;
     }
     tl_gemm('N', 'N', m, v, m, 1.0, s->P, m, s->val, v, 1.0, cat + s->offset, J->values);

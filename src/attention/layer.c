@@ -76,12 +76,12 @@ static tl_status copy_matrix(double **out, const double *a, size_t rows, size_t 
     return TL_OK;
 }
 
-/* Query and key are tied, and the factor 1/sqrt(k) belongs to the kind. */
+/* The factor 1/sqrt(k) belongs to the kind. */
 static tl_status check_l2_shape(const tl_head *head, size_t d, tl_error *err)
 {
-    if (head->K || head->bq || head->bk || head->bv || head->scale != 1)
+    if (head->bq || head->bk || head->bv || head->scale != 1)
         return tl_fail(err, TL_ERR_ARGUMENT,
-                       "expected Q and V alone in a head of kind l2, found K, a bias or a scale");
+                       "expected Q, V and perhaps K in a head of kind l2, found a bias or a scale");
     if (head->k > d)
         return tl_fail(err, TL_ERR_SHAPE,
                        "Q: expected at most %zu rows, the token width, found %zu", d, head->k);
@@ -135,7 +135,7 @@ tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d, s
         return tl_fail(err, TL_ERR_SHAPE, "output: expected at least one row, found none");
     layer = calloc(1, sizeof *layer);
     if (!layer) return tl_fail(err, TL_ERR_MEMORY, "out of memory for a layer");
-    *layer = (tl_layer){.kind = kind, .mask = mask, .d = d, .heads = heads};
+    *layer = (tl_layer){.kind = kind, .mask = mask, .d = d, .heads = heads, .value_factor = true};
     layer->head = calloc(heads, sizeof *layer->head);
     if (!layer->head) s = tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads && !s; h++) {
@@ -168,8 +168,10 @@ tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer)
     tl_status s = tl_layer_alloc(out, layer->kind, layer->mask, layer->d, layer->heads, layer->head,
                                  layer->O, layer->out, NULL);
 
-    if (!s) (*out)->bias = layer->bias;
-    return s;
+    if (s) return s;
+    (*out)->bias = layer->bias;
+    (*out)->value_factor = layer->value_factor;
+    return TL_OK;
 }
 
 void tl_layer_free(tl_layer *layer)
@@ -186,6 +188,14 @@ void tl_layer_free(tl_layer *layer)
     free(layer->head);
     free(layer->O);
     free(layer);
+}
+
+bool tl_layer_tied(const tl_layer *layer)
+{
+    bool tied = layer->kind == TL_KIND_L2 && layer->value_factor;
+
+    for (size_t h = 0; h < layer->heads; h++) tied = tied && !layer->head[h].K;
+    return tied;
 }
 
 void tl_layer_value_map(const tl_layer *layer, size_t h, double *G)
@@ -209,7 +219,8 @@ void tl_layer_logit_map(const tl_layer *layer, size_t h, double *A, double *c)
     size_t d = layer->d, k = head->k;
 
     if (A && layer->kind == TL_KIND_L2) {
-        tl_gemm('T', 'N', d, d, k, 1 / sqrt((double)k), head->Q, d, head->Q, d, 0, A, d);
+        const double *K = head->K ? head->K : head->Q;
+        tl_gemm('T', 'N', d, d, k, 1 / sqrt((double)k), K, d, head->Q, d, 0, A, d);
     } else if (A && head->K) {
         tl_gemm('T', 'N', d, d, k, head->scale, head->K, d, head->Q, d, 0, A, d);
     } else if (A) {

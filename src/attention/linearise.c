@@ -14,6 +14,8 @@ static void head_state_clear(tl_head_state *s)
     free(s->val);
     free(s->P);
     free(s->R);
+    free(s->slope);
+    free(s->VA);
     free(s->ref);
 }
 
@@ -40,21 +42,32 @@ static double *doubles(size_t a, size_t b)
     return calloc(a * b, sizeof(double));
 }
 
-static bool head_state_init(tl_head_state *s, const tl_head *head, size_t m)
+/* Columns of the query and key images. */
+static size_t image_width(const tl_layer *layer, const tl_head *head)
 {
-    s->q = doubles(m, head->k);
-    s->key = doubles(m, head->k);
+    return layer->kind == TL_KIND_L2 ? head->k + 1 : head->k;
+}
+
+static bool head_state_init(tl_head_state *s, const tl_layer *layer, const tl_head *head, size_t m)
+{
+    const size_t width = s->width = image_width(layer, head);
+    s->v = head->v;
+    s->q = doubles(m, width);
+    s->key = doubles(m, width);
     s->val = doubles(m, head->v);
     s->P = doubles(m, m);
     s->R = doubles(m, m);
     s->ref = calloc(m, sizeof *s->ref);
-    return s->q && s->key && s->val && s->P && s->R && s->ref;
+    bool ok = s->q && s->key && s->val && s->P && s->R && s->ref;
+    if (layer->kind == TL_KIND_L2) ok = ok && (s->VA = doubles(head->v, layer->d));
+    return ok;
 }
 
 static bool scratch_init(tl_jacobian *J)
 {
     const size_t m = J->m_max;
     const size_t wide = J->k_max > J->d ? J->k_max : J->d;
+    const size_t tall = J->out > J->v_max ? J->out : J->v_max;
     for (size_t i = 0; i < 4; i++)
         if (!(J->mm[i] = doubles(m, m))) return false;
     for (size_t i = 0; i < 4; i++)
@@ -64,29 +77,40 @@ static bool scratch_init(tl_jacobian *J)
     J->centred = doubles(m, J->d);
     J->cat = doubles(m, J->values);
     J->wide = doubles(m, J->out);
-    J->value_map = doubles(J->out > J->v_max ? J->out : J->v_max, J->d);
-    J->cross = doubles(J->v_max, J->k_max);
+    J->value_map = doubles(tall, J->d);
+    J->cross = doubles(tall, J->k_max > J->v_max ? J->k_max : J->v_max);
     return J->centred && J->cat && J->wide && J->value_map && J->cross;
+}
+
+static tl_status check_supported(const tl_layer *layer, tl_error *err)
+{
+    if ((layer->kind == TL_KIND_DOT || layer->kind == TL_KIND_L2) && layer->mask == TL_MASK_NONE)
+        return TL_OK;
+    return tl_fail(err, TL_ERR_UNSUPPORTED,
+                   "attention kind \"%s\" with mask \"%s\": expected kind \"dot\" or \"l2\" "
+                   "without mask",
+                   tl_kind_name(layer->kind), tl_mask_name(layer->mask));
 }
 
 tl_status tl_jacobian_alloc(tl_jacobian **out, const tl_layer *layer, size_t m_max, tl_error *err)
 {
-    if (layer->kind != TL_KIND_DOT || layer->mask != TL_MASK_NONE)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "attention kind \"%s\" with mask \"%s\": expected kind \"dot\" without mask",
-                       tl_kind_name(layer->kind), tl_mask_name(layer->mask));
+    tl_status status = check_supported(layer, err);
+    if (status) return status;
     tl_jacobian *J = calloc(1, sizeof *J);
     if (!J) return tl_fail(err, TL_ERR_MEMORY, "no memory for a linearised layer");
     J->m_max = m_max ? m_max : 1;
+    J->kind = layer->kind;
+    J->weighting = &tl_weighting_softmax;
     J->d = layer->d;
     J->out = layer->out;
     J->values = layer->values;
     J->heads = layer->heads;
     bool ok = (J->state = calloc(layer->heads, sizeof *J->state)) != NULL;
     for (size_t h = 0; ok && h < layer->heads; h++) {
-        if (layer->head[h].k > J->k_max) J->k_max = layer->head[h].k;
+        const size_t width = image_width(layer, &layer->head[h]);
+        if (width > J->k_max) J->k_max = width;
         if (layer->head[h].v > J->v_max) J->v_max = layer->head[h].v;
-        ok = head_state_init(&J->state[h], &layer->head[h], J->m_max);
+        ok = head_state_init(&J->state[h], layer, &layer->head[h], J->m_max);
     }
     if (!ok || !scratch_init(J)) {
         tl_jacobian_free(J);
@@ -104,64 +128,6 @@ const tl_layer *tl_jacobian_layer(const tl_jacobian *J)
 double tl_jacobian_log_scale(const tl_jacobian *J)
 {
     return J->log_scale;
-}
-
-double tl_row_mean(size_t m, const double *weight, const double *g, size_t ref)
-{
-    double s = 0.0;
-    for (size_t l = 0; l < m; l++)
-        if (l != ref) s += weight[l] * (g[l] - g[ref]);
-    return s;
-}
-
-const double *tl_head_key_map(const tl_head_state *s, size_t d, size_t m, const double *phi,
-                              double *out)
-{
-    if (!s->head->K) return phi;
-    tl_gemm('N', 'T', m, s->head->k, d, 1.0, phi, d, s->head->K, d, 0.0, out, s->head->k);
-    return out;
-}
-
-/* Pass 1 of a head: queries, keys, values and logits (in P). */
-static void head_logits(tl_jacobian *J, tl_head_state *s)
-{
-    const tl_head *head = s->head;
-    const size_t m = J->m, d = J->d, k = head->k;
-    for (size_t i = 0; i < m; i++)
-        for (size_t r = 0; r < k; r++) s->q[i * k + r] = head->bq ? head->scale * head->bq[r] : 0.0;
-    tl_gemm('N', 'T', m, k, d, head->scale, J->mu->x, d, head->Q, d, 1.0, s->q, k);
-    if (head->K)
-        tl_gemm('N', 'T', m, k, d, 1.0, J->centred, d, head->K, d, 0.0, s->key, k);
-    else
-        memcpy(s->key, J->centred, m * d * sizeof(double));
-    tl_gemm('N', 'T', m, head->v, d, 1.0, J->centred, d, head->V, d, 0.0, s->val, head->v);
-    tl_gemm('N', 'T', m, m, k, 1.0, s->q, k, s->key, k, 0.0, s->P, m);
-}
-
-/* Pass 2: logits -> log R in R, log P in P; returns the largest log R, NAN when a logit is not
- * finite. */
-static double head_log_weights(tl_jacobian *J, tl_head_state *s)
-{
-    const size_t m = J->m;
-    const double *alpha = J->mu->log_mass;
-    double largest = -INFINITY;
-    for (size_t i = 0; i < m; i++) {
-        double *p_i = s->P + i * m, *r_i = s->R + i * m;
-        size_t ref = 0;
-        for (size_t l = 0; l < m; l++) {
-            p_i[l] += alpha[l];
-            if (p_i[l] > p_i[ref]) ref = l;
-        }
-        s->ref[i] = ref;
-        const double lse = tl_logsumexp(m, p_i);
-        if (!isfinite(lse)) return (double)NAN;
-        for (size_t l = 0; l < m; l++) {
-            p_i[l] -= lse;
-            r_i[l] = p_i[l] + 0.5 * (alpha[i] - alpha[l]);
-            if (r_i[l] > largest) largest = r_i[l];
-        }
-    }
-    return largest;
 }
 
 static bool masses_equal(const tl_measure *mu)
@@ -184,7 +150,7 @@ static void head_exponentiate(tl_jacobian *J, tl_head_state *s, bool equal)
 tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
 {
     if (layer->d != J->d || layer->out != J->out || layer->values != J->values ||
-        layer->heads != J->heads || mu->d != J->d || mu->m > J->m_max)
+        layer->heads != J->heads || layer->kind != J->kind || mu->d != J->d || mu->m > J->m_max)
         return TL_ERR_SHAPE;
     J->layer = layer;
     J->mu = mu;
@@ -196,11 +162,11 @@ tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measur
     for (size_t h = 0; h < J->heads; h++) {
         tl_head_state *s = &J->state[h];
         s->head = &layer->head[h];
-        if (s->head->k > J->k_max || s->head->v > J->v_max) return TL_ERR_SHAPE;
+        if (s->width != image_width(layer, s->head) || s->v != s->head->v) return TL_ERR_SHAPE;
         s->offset = offset;
         offset += s->head->v;
-        head_logits(J, s);
-        const double log_r = head_log_weights(J, s);
+        tl_head_images(J, s);
+        const double log_r = J->weighting->weigh(J, s);
         if (isnan(log_r)) return TL_ERR_NUMERIC;
         if (log_r > largest) largest = log_r;
     }

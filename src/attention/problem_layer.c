@@ -70,15 +70,17 @@ static tl_status read_head(const tl_parse *p, const json_t *value, const char *p
     return s ? s : head_bias(p, value, place, "bv", out->v, &out->bv);
 }
 
-/* Query and key tied; nothing else to say. */
+/* K is there when query and key are not tied. */
 static tl_status read_l2_head(const tl_parse *p, const json_t *value, const char *place, size_t d,
                               tl_head *out)
 {
-    static const char *const names[] = {"Q", "V"};
+    static const char *const names[] = {"Q", "K", "V"};
     tl_status s = tl_parse_object(p, value, place, names, COUNT(names));
 
     out->scale = 1;
     if (!s) s = head_matrix(p, value, place, "Q", &out->k, d, &out->Q);
+    if (!s && json_object_get(value, "K"))
+        s = head_matrix(p, value, place, "K", &out->k, d, &out->K);
     return s ? s : head_matrix(p, value, place, "V", &out->v, d, &out->V);
 }
 
@@ -119,6 +121,23 @@ static tl_status read_bias(const tl_parse *p, const json_t *value, tl_kind kind,
     return tl_parse_number(p, found, "attention.bias", bias);
 }
 
+static tl_status read_value_factor(const tl_parse *p, const json_t *value, tl_kind kind,
+                                   bool *factor)
+{
+    const json_t *found = json_object_get(value, "value_factor");
+
+    *factor = true;
+    if (!found) return TL_OK;
+    if (kind != TL_KIND_L2)
+        return tl_parse_fail(p, "attention.value_factor",
+                             "expected with kind 'l2' only, found '%s'", tl_kind_name(kind));
+    if (!json_is_boolean(found))
+        return tl_parse_fail(p, "attention.value_factor", "expected true or false, found %s",
+                             tl_parse_type(found));
+    *factor = json_is_true(found);
+    return TL_OK;
+}
+
 static void clear_heads(tl_head *head, size_t heads)
 {
     for (size_t h = 0; head && h < heads; h++) {
@@ -149,10 +168,11 @@ static tl_status read_heads(const tl_parse *p, const json_t *array, tl_kind kind
 
 tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_layer **out)
 {
-    static const char *const names[] = {"kind", "mask", "heads", "output", "bias"};
+    static const char *const names[] = {"kind", "mask", "heads", "output", "bias", "value_factor"};
     const json_t *array, *output;
     size_t heads, values = 0, rows = 0;
     double *O = NULL, bias = 0;
+    bool factor;
     tl_head *head;
     tl_kind kind;
     tl_mask mask;
@@ -160,6 +180,7 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
 
     if (!s) s = read_kind_and_mask(p, value, &kind, &mask);
     if (!s) s = read_bias(p, value, kind, &bias);
+    if (!s) s = read_value_factor(p, value, kind, &factor);
     if (s) return s;
     array = json_object_get(value, "heads");
     heads = json_array_size(array);
@@ -175,10 +196,11 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
     if (!s && output) s = tl_parse_matrix(p, output, "attention.output", &rows, &values, &O);
     if (!s) {
         s = tl_layer_alloc(out, kind, mask, d, heads, head, O, rows, p->err);
-        if (s)
-            tl_error_prefix(p->err, "%s: attention", p->document);
-        else
-            (*out)->bias = bias;
+        if (s) tl_error_prefix(p->err, "%s: attention", p->document);
+    }
+    if (!s) {
+        (*out)->bias = bias;
+        (*out)->value_factor = factor;
     }
     clear_heads(head, heads);
     free(O);

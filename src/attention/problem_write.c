@@ -56,13 +56,14 @@ static json_t *identity(size_t d)
     return NULL;
 }
 
-/* Kind l2: Q and V say all. NULL as above. */
+/* Kind l2. NULL as above. */
 static json_t *l2_head_to_json(const tl_head *head, size_t d)
 {
     json_t *object = json_object();
     bool ok = object != NULL;
 
     ok = ok && put(object, "Q", matrix(head->Q, head->k, d));
+    if (head->K) ok = ok && put(object, "K", matrix(head->K, head->k, d));
     ok = ok && put(object, "V", matrix(head->V, head->v, d));
     if (ok) return object;
     json_decref(object);
@@ -97,6 +98,7 @@ static json_t *layer_to_json(const tl_layer *layer)
     ok = ok && put(object, "kind", json_string(tl_kind_name(layer->kind)));
     ok = ok && put(object, "mask", json_string(tl_mask_name(layer->mask)));
     if (layer->kind == TL_KIND_SIGMOID) ok = ok && put(object, "bias", json_real(layer->bias));
+    if (!layer->value_factor) ok = ok && put(object, "value_factor", json_false());
     for (size_t h = 0; h < layer->heads && ok; h++) {
         const tl_head *head = &layer->head[h];
         ok = json_array_append_new(heads, layer->kind == TL_KIND_L2

@@ -1,5 +1,10 @@
-/* The token Jacobian written out by its formula: the slow twin of the symmetry reduction. Shares no
- * code with it. */
+/* The token Jacobian written out by the chain rule, token by token: the slow twin of the symmetry
+ * reduction. With values g_j, weights w_ij of logits s_ij:
+ *   J_ij = w_ij Dg_j + slope_ij (g_j - mean_i) (ds_ij/dx_j)'
+ *        + delta_ij sum_l slope_il (g_l - mean_i) (ds_il/dx_i)',
+ * slope = w and mean_i = sum_j w_ij g_j under a softmax. */
+#include "attention/tokens_dense.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,120 +13,111 @@
 
 static const size_t MAX_ENTRIES = (size_t)1 << 27;
 
-typedef struct {
-    size_t n, d;
-    double *x;     /* n x d expanded tokens */
-    double *A, *c; /* d x d, d */
-    double *G;     /* out x d */
-    double *p, *b, *mean, *xi, *gxi, *C, *VCA;
-} expanded;
-
-static void expanded_clear(expanded *e)
+static double *take(double **at, size_t size)
 {
-    free(e->x);
-    free(e->A);
-    free(e->c);
-    free(e->G);
-    free(e->p);
-    free(e->b);
-    free(e->mean);
-    free(e->xi);
-    free(e->gxi);
-    free(e->C);
-    free(e->VCA);
+    double *part = *at;
+    *at += size;
+    return part;
 }
 
-static bool expanded_init(expanded *e, const tl_layer *layer, const tl_measure *mu)
+static bool twin_init(tl_twin *t, const tl_layer *layer, const tl_measure *mu)
 {
-    const size_t n = mu->n, d = mu->d;
-    *e = (expanded){.n = n, .d = d};
-    e->x = malloc(n * d * sizeof(double));
-    e->A = malloc(d * d * sizeof(double));
-    e->c = malloc(d * sizeof(double));
-    e->G = malloc(layer->out * d * sizeof(double));
-    e->p = malloc(n * sizeof(double));
-    e->b = malloc(d * sizeof(double));
-    e->mean = malloc(d * sizeof(double));
-    e->xi = malloc(n * d * sizeof(double));
-    e->gxi = malloc(layer->out * sizeof(double));
-    e->C = malloc(d * d * sizeof(double));
-    e->VCA = malloc(2 * layer->out * d * sizeof(double));
-    if (!e->x || !e->A || !e->c || !e->G || !e->p || !e->b || !e->mean || !e->xi || !e->gxi ||
-        !e->C || !e->VCA)
-        return false;
+    const size_t n = mu->n, d = mu->d, out = layer->out;
+    size_t wide = 0;
+    for (size_t h = 0; h < layer->heads; h++)
+        if (3 * layer->head[h].k + layer->head[h].v > wide)
+            wide = 3 * layer->head[h].k + layer->head[h].v;
+    *t = (tl_twin){.layer = layer, .n = n, .d = d, .out = out};
+    const size_t values = n > d ? n : d;
+    t->buffer =
+        calloc(3 * n * d + d * d + 2 * d + out * d + values * out + n * out * d + 3 * n + wide + d,
+               sizeof(double));
+    if (!t->buffer) return false;
+    double *at = t->buffer;
+    t->x = take(&at, n * d);
+    t->to_j = take(&at, n * d);
+    t->to_i = take(&at, n * d);
+    t->A = take(&at, d * d);
+    t->c = take(&at, d);
+    t->e = take(&at, d);
+    t->G = take(&at, out * d);
+    t->value = take(&at, values * out);
+    t->dvalue = take(&at, n * out * d);
+    t->logit = take(&at, n);
+    t->weight = take(&at, n);
+    t->slope = take(&at, n);
+    t->work = take(&at, wide + d);
     size_t row = 0;
     for (size_t k = 0; k < mu->m; k++)
         for (uint64_t copy = 0; copy < mu->count[k]; copy++, row++)
-            memcpy(e->x + row * d, mu->x + k * d, d * sizeof(double));
+            memcpy(t->x + row * d, mu->x + k * d, d * sizeof(double));
     return true;
 }
 
-/* p, b, mean, xi, C and V C A of token i. */
-static void token_row(expanded *e, size_t i, size_t out)
+static void softmax(tl_twin *t)
 {
-    const size_t n = e->n, d = e->d;
+    const size_t n = t->n;
     double top = -INFINITY, sum = 0.0;
-    for (size_t r = 0; r < d; r++) e->b[r] = e->c[r] + tl_dot(d, e->A + r * d, e->x + i * d);
-    for (size_t j = 0; j < n; j++) {
-        e->p[j] = tl_dot(d, e->b, e->x + j * d);
-        if (e->p[j] > top) top = e->p[j];
-    }
-    for (size_t j = 0; j < n; j++) sum += e->p[j] = exp(e->p[j] - top);
-    memset(e->mean, 0, d * sizeof(double));
-    for (size_t j = 0; j < n; j++) {
-        e->p[j] /= sum;
-        tl_axpy(d, e->p[j], e->x + j * d, e->mean);
-    }
-    memset(e->C, 0, d * d * sizeof(double));
-    for (size_t j = 0; j < n; j++)
-        for (size_t r = 0; r < d; r++) {
-            e->xi[j * d + r] = e->x[j * d + r] - e->mean[r];
-        }
-    for (size_t j = 0; j < n; j++)
-        for (size_t r = 0; r < d; r++)
-            tl_axpy(d, e->p[j] * e->xi[j * d + r], e->xi + j * d, e->C + r * d);
-    tl_gemm('N', 'N', out, d, d, 1.0, e->G, d, e->C, d, 0.0, e->VCA + out * d, d);
-    tl_gemm('N', 'N', out, d, d, 1.0, e->VCA + out * d, d, e->A, d, 0.0, e->VCA, d);
+    for (size_t j = 0; j < n; j++) top = t->logit[j] > top ? t->logit[j] : top;
+    for (size_t j = 0; j < n; j++) sum += t->weight[j] = exp(t->logit[j] - top);
+    for (size_t j = 0; j < n; j++) t->slope[j] = t->weight[j] /= sum;
 }
 
-static void add_head(expanded *e, size_t out, double *M)
+/* mean (width) = sum_j w_j rows_j */
+static void weighted_mean(const tl_twin *t, size_t width, const double *rows, double *mean)
 {
-    const size_t n = e->n, d = e->d, ld = n * d;
-    for (size_t i = 0; i < n; i++) {
-        token_row(e, i, out);
-        for (size_t j = 0; j < n; j++)
-            for (size_t r = 0; r < out; r++) {
-                double *row = M + (i * out + r) * ld + j * d;
-                const double gxi = tl_dot(d, e->G + r * d, e->xi + j * d);
-                for (size_t q = 0; q < d; q++)
-                    row[q] += e->p[j] * (e->G[r * d + q] + gxi * e->b[q]) +
-                              (i == j ? e->VCA[r * d + q] : 0.0);
+    memset(mean, 0, width * sizeof *mean);
+    for (size_t j = 0; j < t->n; j++) tl_axpy(width, t->weight[j], rows + j * width, mean);
+}
+
+/* M += row i of one head; mean: out + d. */
+static void add_row(tl_twin *t, size_t i, double *mean, double *M)
+{
+    const size_t n = t->n, d = t->d, out = t->out, ld = n * d;
+    tl_twin_pairs(t, i);
+    softmax(t);
+    weighted_mean(t, out, t->value, mean);
+    /* Centred values sum to zero: to_i may be centred as well, and rounds less. */
+    weighted_mean(t, d, t->to_i, mean + out);
+    for (size_t j = 0; j < n; j++) {
+        const double *to_j = t->to_j + j * d, *to_i = t->to_i + j * d;
+        const double *dvalue = t->dvalue + j * out * d;
+        for (size_t r = 0; r < out; r++) {
+            double *row = M + (i * out + r) * ld;
+            const double centred = t->slope[j] * (t->value[j * out + r] - mean[r]);
+            for (size_t q = 0; q < d; q++) {
+                row[j * d + q] += t->weight[j] * dvalue[r * d + q] + centred * to_j[q];
+                row[i * d + q] += centred * (to_i[q] - mean[out + q]);
             }
+        }
     }
 }
 
 tl_status tl_jacobian_tokens_dense(const tl_layer *layer, const tl_measure *mu, double *M,
                                    tl_error *err)
 {
-    if (layer->kind != TL_KIND_DOT || layer->mask != TL_MASK_NONE || !mu->count)
+    if ((layer->kind != TL_KIND_DOT && layer->kind != TL_KIND_L2) || layer->mask != TL_MASK_NONE ||
+        !mu->count)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "token Jacobian: expected kind \"dot\", no mask and finitely many tokens");
+                       "token Jacobian: expected kind \"dot\" or \"l2\", no mask and finitely many "
+                       "tokens");
     if (layer->d != mu->d)
         return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
     if (mu->n > MAX_ENTRIES / layer->out / mu->n / layer->d)
         return tl_fail(err, TL_ERR_LIMIT, "token Jacobian: %llu tokens are too many to write out",
                        (unsigned long long)mu->n);
-    expanded e;
-    if (!expanded_init(&e, layer, mu)) {
-        expanded_clear(&e);
+    tl_twin t;
+    double *mean = malloc((layer->out + layer->d) * sizeof *mean);
+    if (!mean || !twin_init(&t, layer, mu)) {
+        free(mean);
         return tl_fail(err, TL_ERR_MEMORY, "no memory for a dense token Jacobian");
     }
     memset(M, 0, mu->n * layer->out * mu->n * layer->d * sizeof(double));
     for (size_t h = 0; h < layer->heads; h++) {
-        tl_layer_logit_map(layer, h, e.A, e.c);
-        tl_layer_value_map(layer, h, e.G);
-        add_head(&e, layer->out, M);
+        tl_twin_head(&t, h);
+        for (size_t i = 0; i < mu->n; i++) add_row(&t, i, mean, M);
     }
-    expanded_clear(&e);
+    free(t.buffer);
+    free(mean);
     return TL_OK;
 }

@@ -94,6 +94,10 @@ bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value)
             (void)tl_bounds_refuse(value, "head %zu: query and key are not tied: not Lipschitz", h);
             return false;
         }
+    if (query->layer && !query->layer->value_factor) {
+        (void)tl_bounds_refuse(value, "holds with the factor A between V and the sum");
+        return false;
+    }
     return true;
 }
 

@@ -13,6 +13,9 @@ static tl_status check(const tl_layer *layer, size_t n, double radius, tl_error 
     if (layer->kind != TL_KIND_DOT && layer->kind != TL_KIND_L2)
         return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected kind dot or l2, found %s",
                        tl_kind_name(layer->kind));
+    if (layer->kind == TL_KIND_L2 && !tl_layer_tied(layer))
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "exact: expected kind l2 with query and key tied and the factor A");
     if (layer->mask != TL_MASK_NONE)
         return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected no mask, found %s",
                        tl_mask_name(layer->mask));

@@ -145,6 +145,10 @@ static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *er
     if (layer->kind == TL_KIND_COSINE)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "attention.kind: expected dot, l2 or sigmoid, found cosine");
+    if (layer->kind == TL_KIND_L2 && !tl_layer_tied(layer))
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "attention: kind l2 is certified with query and key tied and the factor A: "
+                       "expected neither K nor value_factor");
     if (layer->mask != TL_MASK_NONE && (!mu->count || mu->n != mu->m))
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "attention.mask: a causal mask needs every token written out (no copies, no "

@@ -4,6 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+const kind_and_mask random_kinds[] = {
+    {TL_KIND_DOT, TL_MASK_NONE},
+    {TL_KIND_L2, TL_MASK_NONE},
+};
+const size_t random_kind_count = sizeof random_kinds / sizeof random_kinds[0];
+
 double random_normal(gsl_rng *rng)
 {
     return gsl_ran_gaussian(rng, 1.0);
@@ -23,6 +29,28 @@ random_shape random_shape_draw(gsl_rng *rng)
     return s;
 }
 
+random_shape random_shape_draw_kind(gsl_rng *rng, tl_kind kind, tl_mask mask)
+{
+    random_shape s = random_shape_draw(rng);
+    s.kind = kind;
+    s.mask = mask;
+    if (mask != TL_MASK_NONE) s.copies = false;
+    if (mask != TL_MASK_NONE || kind == TL_KIND_SIGMOID) s.mean_field = false;
+    if (kind == TL_KIND_L2) {
+        s.factored = gsl_rng_uniform(rng) < 0.3;
+        s.no_factor = gsl_rng_uniform(rng) < 0.3;
+        s.logit_scale = sqrt(s.logit_scale);
+    }
+    return s;
+}
+
+random_shape random_shape_draw_any(gsl_rng *rng)
+{
+    const size_t other = 1 + gsl_rng_uniform_int(rng, random_kind_count - 1);
+    const kind_and_mask *kind = &random_kinds[gsl_rng_uniform(rng) < 0.5 ? 0 : other];
+    return random_shape_draw_kind(rng, kind->kind, kind->mask);
+}
+
 static double *normals(gsl_rng *rng, size_t count, double scale)
 {
     double *x = malloc((count ? count : 1) * sizeof(double));
@@ -30,30 +58,35 @@ static double *normals(gsl_rng *rng, size_t count, double scale)
     return x;
 }
 
+static void random_head(gsl_rng *rng, const random_shape *s, tl_head *p)
+{
+    const bool l2 = s->kind == TL_KIND_L2;
+    *p = (tl_head){.k = s->d, .v = 1 + gsl_rng_uniform_int(rng, 3), .scale = 1.0};
+    if (s->factored || l2) p->k = 1 + gsl_rng_uniform_int(rng, s->d);
+    p->Q = normals(rng, p->k * s->d, s->logit_scale);
+    p->V = normals(rng, p->v * s->d, 1.0);
+    if (!s->factored) return;
+    p->K = normals(rng, p->k * s->d, 1.0);
+    if (l2) return;
+    p->bq = normals(rng, p->k, 1.0);
+    p->bk = normals(rng, p->k, 1.0);
+    p->bv = normals(rng, p->v, 1.0);
+    p->scale = 1.0 / sqrt((double)p->k);
+}
+
 static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
 {
     tl_head head[8];
     size_t values = 0;
     for (size_t h = 0; h < s->heads; h++) {
-        tl_head *p = &head[h];
-        *p = (tl_head){.k = s->d, .v = 1 + gsl_rng_uniform_int(rng, 3), .scale = 1.0};
-        if (s->factored) p->k = 1 + gsl_rng_uniform_int(rng, s->d);
-        p->Q = normals(rng, p->k * s->d, s->logit_scale);
-        p->V = normals(rng, p->v * s->d, 1.0);
-        if (s->factored) {
-            p->K = normals(rng, p->k * s->d, 1.0);
-            p->bq = normals(rng, p->k, 1.0);
-            p->bk = normals(rng, p->k, 1.0);
-            p->bv = normals(rng, p->v, 1.0);
-            p->scale = 1.0 / sqrt((double)p->k);
-        }
-        values += p->v;
+        random_head(rng, s, &head[h]);
+        values += head[h].v;
     }
     const size_t out = 1 + gsl_rng_uniform_int(rng, 4);
     double *O = s->output ? normals(rng, out * values, 1.0) : NULL;
     tl_layer *layer = NULL;
-    const tl_status status = tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, s->d, s->heads, head,
-                                            O, O ? out : 0, NULL);
+    const tl_status status =
+        tl_layer_alloc(&layer, s->kind, s->mask, s->d, s->heads, head, O, O ? out : 0, NULL);
     for (size_t h = 0; h < s->heads; h++) {
         free(head[h].Q);
         free(head[h].V);
@@ -63,7 +96,9 @@ static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
         free(head[h].bv);
     }
     free(O);
-    return status ? NULL : layer;
+    if (status) return NULL;
+    layer->value_factor = !s->no_factor;
+    return layer;
 }
 
 static tl_measure *random_measure(gsl_rng *rng, const random_shape *s)

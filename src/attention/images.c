@@ -1,0 +1,105 @@
+/* Pass 1 of a head: images of the tokens and logits, kind by kind. */
+#include <math.h>
+#include <string.h>
+
+#include "attention/internal.h"
+
+/* out (m x rows, width apart) = factor W x + b */
+static void linear_images(const tl_map *t, size_t m, size_t d, const double *x, const double *b,
+                          double b_factor, double *out)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t r = 0; r < t->rows; r++) out[i * t->width + r] = b ? b_factor * b[r] : 0.0;
+    tl_gemm('N', 'T', m, t->rows, d, t->factor, x, d, t->W, d, 1.0, out, t->width);
+}
+
+static void linear_query(tl_jacobian *J, tl_head_state *s)
+{
+    s->query =
+        (tl_map){.W = s->head->Q, .rows = s->head->k, .width = s->width, .factor = s->head->scale};
+    linear_images(&s->query, J->m, J->d, J->mu->x, s->head->bq, s->head->scale, s->q);
+}
+
+/* Kind dot: keys and values relative to atom 0. */
+static void dot_images(tl_jacobian *J, tl_head_state *s)
+{
+    const tl_head *head = s->head;
+    const size_t m = J->m, d = J->d, k = head->k, v = head->v;
+    linear_query(J, s);
+    s->keys = (tl_map){.W = head->K, .rows = k, .width = k, .factor = 1.0};
+    s->value = (tl_map){.W = head->V, .rows = v, .width = v, .factor = 1.0};
+    if (head->K)
+        tl_gemm('N', 'T', m, k, d, 1.0, J->centred, d, head->K, d, 0.0, s->key, k);
+    else
+        memcpy(s->key, J->centred, m * d * sizeof(double));
+    tl_gemm('N', 'T', m, v, d, 1.0, J->centred, d, head->V, d, 0.0, s->val, v);
+    tl_gemm('N', 'T', m, m, k, 1.0, s->q, k, s->key, k, 0.0, s->P, m);
+}
+
+/* VA = V K'Q / sqrt k, the value map of kind l2 (with K = Q when tied). */
+static void l2_value_map(tl_jacobian *J, tl_head_state *s)
+{
+    const tl_head *head = s->head;
+    const size_t d = J->d, k = head->k, v = head->v;
+    const double *K = head->K ? head->K : head->Q;
+    if (!J->layer->value_factor) {
+        memcpy(s->VA, head->V, v * d * sizeof(double));
+        return;
+    }
+    tl_gemm('N', 'T', v, k, d, 1.0, head->V, d, K, d, 0.0, J->cross, k);
+    tl_gemm('N', 'N', v, d, k, 1.0 / sqrt((double)k), J->cross, k, head->Q, d, 0.0, s->VA, d);
+}
+
+/* Kind l2: logits from differences, which keep near tokens far from the origin exact. */
+static void l2_images(tl_jacobian *J, tl_head_state *s)
+{
+    const tl_head *head = s->head;
+    const size_t m = J->m, d = J->d, k = head->k, v = head->v, w = s->width;
+    const double *K = head->K ? head->K : head->Q, factor = 1.0 / sqrt((double)k);
+    s->query = (tl_map){.W = head->Q, .rows = k, .width = w, .factor = 2.0 * factor};
+    s->keys = (tl_map){
+        .shape = TL_MAP_PARABOLA, .W = K, .rows = k, .width = w, .factor = factor, .image = s->key};
+    s->value = (tl_map){.W = s->VA, .rows = v, .width = v, .factor = 1.0};
+    l2_value_map(J, s);
+    tl_gemm('N', 'T', m, v, d, 1.0, J->centred, d, s->VA, d, 0.0, s->val, v);
+    tl_gemm('N', 'T', m, k, d, 1.0, J->centred, d, K, d, 0.0, s->key, w);
+    memcpy(s->q, s->key, m * w * sizeof(double));
+    if (head->K) {
+        /* Q x_i - K x_0 in place of Q (x_i - x_0) */
+        tl_gemm('N', 'T', m, k, d, 1.0, J->mu->x, d, head->Q, d, 0.0, s->q, w);
+        for (size_t r = 0; r < k; r++) {
+            const double origin = tl_dot(d, K + r * d, J->mu->x);
+            for (size_t i = 0; i < m; i++) s->q[i * w + r] -= origin;
+        }
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t l = 0; l < m; l++) {
+            double square = 0.0;
+            for (size_t r = 0; r < k; r++) {
+                const double gap = s->q[i * w + r] - s->key[l * w + r];
+                square += gap * gap;
+            }
+            s->P[i * m + l] = -factor * square;
+        }
+    for (size_t i = 0; i < m; i++) {
+        double *q = s->q + i * w, *key = s->key + i * w;
+        for (size_t r = 0; r < k; r++) q[r] *= 2.0 * factor;
+        q[k] = 1.0;
+        key[k] = -factor * tl_dot(k, key, key);
+    }
+}
+
+void tl_head_images(tl_jacobian *J, tl_head_state *s)
+{
+    if (J->kind == TL_KIND_L2)
+        l2_images(J, s);
+    else
+        dot_images(J, s);
+}
+
+double tl_head_origin(const tl_jacobian *J, const tl_head_state *s, size_t r)
+{
+    const double *row = s->value.W + r * J->d;
+    const double base = tl_dot(J->d, row, J->mu->x);
+    return s->head->bv ? base + s->head->bv[r] : base;
+}

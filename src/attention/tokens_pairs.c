@@ -1,0 +1,102 @@
+/* Logits and values of single tokens with their derivatives, kind by kind. Shares no code with the
+ * linearised layer. */
+#include <math.h>
+#include <string.h>
+
+#include "attention/tokens_dense.h"
+#include "tightlip/linalg.h"
+
+/* y (rows) = M x + b */
+static void affine(size_t rows, size_t d, const double *M, const double *b, const double *x,
+                   double *y)
+{
+    for (size_t r = 0; r < rows; r++)
+        y[r] = (M ? tl_dot(d, M + r * d, x) : x[r]) + (b ? b[r] : 0.0);
+}
+
+/* y (d) = factor M'g */
+static void transposed(size_t rows, size_t d, double factor, const double *M, const double *g,
+                       double *y)
+{
+    memset(y, 0, d * sizeof *y);
+    for (size_t r = 0; r < rows; r++) {
+        if (M)
+            tl_axpy(d, factor * g[r], M + r * d, y);
+        else
+            y[r] = factor * g[r];
+    }
+}
+
+/* Logits <Q x_i + bq, K x_j + bk> scale + bias, multiplied out; bk and bias count without a
+ * softmax only, where they change nothing else. */
+static void bilinear_head(tl_twin *t, size_t h)
+{
+    const tl_head *head = t->head;
+    tl_layer_logit_map(t->layer, h, t->A, t->c);
+    memset(t->e, 0, t->d * sizeof(double));
+    t->f = t->layer->bias;
+    if (!head->bk) return;
+    transposed(head->k, t->d, head->scale, head->Q, head->bk, t->e);
+    if (head->bq) t->f += head->scale * tl_dot(head->k, head->bq, head->bk);
+}
+
+static void bilinear_pair(tl_twin *t, size_t i, size_t j)
+{
+    const size_t d = t->d;
+    const double *x_i = t->x + i * d, *x_j = t->x + j * d;
+    double *to_j = t->to_j + j * d, *to_i = t->to_i + j * d;
+    for (size_t r = 0; r < d; r++) to_j[r] = t->c[r] + tl_dot(d, t->A + r * d, x_i);
+    memcpy(to_i, t->e, d * sizeof *to_i);
+    for (size_t r = 0; r < d; r++) tl_axpy(d, x_j[r], t->A + r * d, to_i);
+    t->logit[j] = tl_dot(d, to_j, x_j) + tl_dot(d, t->e, x_i) + t->f;
+}
+
+static void l2_pair(tl_twin *t, size_t i, size_t j)
+{
+    const tl_head *head = t->head;
+    const size_t d = t->d, k = head->k;
+    const double *K = head->K ? head->K : head->Q, factor = 1.0 / sqrt((double)k);
+    double *gap = t->work, *z = gap + k;
+    if (head->K) {
+        affine(k, d, head->Q, NULL, t->x + i * d, gap);
+        affine(k, d, K, NULL, t->x + j * d, z);
+        tl_axpy(k, -1.0, z, gap);
+    } else {
+        double *between = z + k;
+        for (size_t r = 0; r < d; r++) between[r] = t->x[i * d + r] - t->x[j * d + r];
+        affine(k, d, K, NULL, between, gap);
+    }
+    t->logit[j] = -factor * tl_dot(k, gap, gap);
+    transposed(k, d, 2.0 * factor, K, gap, t->to_j + j * d);
+    transposed(k, d, -2.0 * factor, head->Q, gap, t->to_i + j * d);
+}
+
+static void set_value(tl_twin *t, size_t j)
+{
+    double *dvalue = t->dvalue + j * t->out * t->d;
+    memcpy(dvalue, t->G, t->out * t->d * sizeof(double));
+    affine(t->out, t->d, t->G, NULL, t->x + j * t->d, t->value + j * t->out);
+}
+
+void tl_twin_head(tl_twin *t, size_t h)
+{
+    const size_t d = t->d, out = t->out;
+    t->head = &t->layer->head[h];
+    tl_layer_value_map(t->layer, h, t->G);
+    bilinear_head(t, h);
+    if (t->layer->kind == TL_KIND_L2 && t->layer->value_factor) {
+        memcpy(t->value, t->G, out * d * sizeof(double));
+        tl_gemm('N', 'N', out, d, d, 1.0, t->value, d, t->A, d, 0.0, t->G, d);
+    }
+    for (size_t j = 0; j < t->n; j++) set_value(t, j);
+}
+
+void tl_twin_pairs(tl_twin *t, size_t i)
+{
+    for (size_t j = 0; j < t->n; j++) {
+        if (t->layer->kind == TL_KIND_L2)
+            l2_pair(t, i, j);
+        else
+            bilinear_pair(t, i, j);
+    }
+}
