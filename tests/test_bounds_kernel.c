@@ -66,6 +66,35 @@ static double log_norm_of(const input *in, double *log_kernel, double *log_sharp
     return norm.log_value;
 }
 
+/* numerical-range for two single tokens; *norm: that at the tokens, unless NULL. */
+static double two_tokens(const input *in, double *norm)
+{
+    double identity[WIDTH * WIDTH] = {0};
+    const double inside[2 * WIDTH] = {0};
+    tl_layer *layer = NULL;
+    tl_measure *measure = NULL;
+    tl_norm_result result;
+    tl_bound_query query;
+    tl_head_facts head;
+
+    for (size_t i = 0; i < in->d; i++) identity[i * (in->d + 1)] = 1;
+    cr_assert_eq(tl_layer_alloc_av(&layer, in->d, in->d, in->a, identity), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&measure, 2, in->d, norm ? in->x : inside, NULL, NULL, NULL),
+                 TL_OK);
+    double bound = 0;
+    if (norm) {
+        cr_assert_eq(tl_norm_compute(layer, measure, TL_NORM_2, NULL, &result, NULL), TL_OK);
+        *norm = result.value;
+    } else {
+        cr_assert_eq(tl_bound_query_init(&query, &head, layer, measure, NULL, in->radius, NULL),
+                     TL_OK);
+        bound = exp(log_bound("numerical-range", &query));
+    }
+    tl_measure_free(measure);
+    tl_layer_free(layer);
+    return bound;
+}
+
 /* sum_i a_i P_ij / a_j <= e^(<A x_j, x_j>/4) for A positive semidefinite, and often near it. */
 Test(bounds_kernel, column_sums)
 {
@@ -166,6 +195,43 @@ Test(bounds_kernel, values)
     double bound, sharp;
     (void)log_norm_of(&in, &bound, &sharp);
     cr_expect_float_eq(bound, log(exp(4) * (1 + 4) + 4), 1e-12);
+}
+
+/* Two tokens with A known: climbed inputs, and the suprema of `tightlip exact` for A = +-I. */
+Test(bounds_kernel, numerical_range_of_two_tokens)
+{
+    static const double known[][3] = {{-1, 1, 1.60163}, {-1, 2, 1.70125}, {-1, 3, 2.4694},
+                                      {1, 1, 1.60168},  {1, 2, 2.08101},  {1, 3, 3.1243}};
+    gsl_rng *rng = draw_stream(83);
+
+    for (int start = 0; start < 30 * draw_effort(); start++) {
+        input in = {.m = 2, .d = 1 + draw_below(rng, WIDTH), .radius = 0.5 + gsl_rng_uniform(rng)};
+        double best = 0;
+        for (size_t i = 0; i < in.d * in.d; i++) in.a[i] = random_normal(rng);
+        for (size_t i = 0; i < 2 * in.d; i++) in.x[i] = random_normal(rng);
+        const double bound = two_tokens(&in, NULL);
+        for (int step = 0; step < 80; step++) {
+            input next = in;
+            const double size = pow(0.5, (double)draw_below(rng, 8));
+            for (size_t i = 0; i < 2 * in.d; i++) next.x[i] += size * random_normal(rng);
+            normalise(&next);
+            double norm;
+            (void)two_tokens(&next, &norm);
+            cr_assert_leq(norm, bound * (1 + 1e-12), "start %d", start);
+            if (norm > best) {
+                best = norm;
+                in = next;
+            }
+        }
+    }
+    gsl_rng_free(rng);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const input in = {
+            .m = 2, .d = 2, .radius = known[i][1], .a = {known[i][0], 0, 0, known[i][0]}};
+        const double bound = two_tokens(&in, NULL);
+        cr_expect_geq(bound, known[i][2]);
+        cr_expect_leq(bound, 1.8 * known[i][2]);
+    }
 }
 
 Test(bounds_kernel, hypotheses)

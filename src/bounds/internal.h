@@ -11,8 +11,9 @@ extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bo
 extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid, tl_bound_scsa,
     tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper, tl_bound_causal_closed,
     tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine, tl_bound_lofast_coarse,
-    tl_bound_local_ball, tl_bound_kernel, tl_bound_kim_inf, tl_bound_kim_2, tl_bound_kim_2_printed,
-    tl_bound_exact_1d, tl_bound_l2_inf, tl_bound_l2_2, tl_bound_l2_mean_field;
+    tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range, tl_bound_kim_inf,
+    tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf, tl_bound_l2_2,
+    tl_bound_l2_mean_field;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -70,6 +71,8 @@ double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t sp
  * its supremum (README section 6.5); INFINITY for g out of (0, 24]. Cost: up to 45 ms for 2000
  * splits. */
 double tl_bounds_log_pair(double g, size_t splits);
+/* The same for A with <A e, e> in [least, most] g for every unit e. */
+double tl_bounds_log_pair_range(double g, double least, double most, size_t splits);
 /* The same over two tokens z + r e, z - r e with r = sin x, <A z, e> = g cos x sin y and <A e, e> =
  * g sin w, (x, y, w) in the box. Shown for tests. */
 double tl_bounds_pair_box(double g, const double lo[3], const double hi[3]);

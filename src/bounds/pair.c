@@ -180,11 +180,20 @@ double tl_bounds_pair_box(double g, const double lo[3], const double hi[3])
 
 double tl_bounds_log_pair(double g, size_t splits)
 {
+    return tl_bounds_log_pair_range(g, -1, 1, splits);
+}
+
+double tl_bounds_log_pair_range(double g, double least, double most_kappa, size_t splits)
+{
     const double quarter = 1.5707963267948968; /* just above pi/2 */
-    const pair query = {g, fmax(2 * g, 1) * settled};
+    /* Across the whole range 2 g is attained; a part of it may stay below. */
+    const bool whole = least <= 0 && most_kappa >= 0;
+    const pair query = {g, whole ? fmax(2 * g, 1) * settled : 1};
+    const double low = least > -1 ? asin(fmin(least, 1)) - 4 * DBL_EPSILON : -quarter;
+    const double high = most_kappa < 1 ? asin(fmax(most_kappa, -1)) + 4 * DBL_EPSILON : quarter;
     const tl_bounds_box_problem problem = {.dim = 3,
-                                           .lo = {0, 0, -quarter},
-                                           .hi = {quarter, quarter, quarter},
+                                           .lo = {0, 0, fmax(low, -quarter)},
+                                           .hi = {quarter, quarter, fmin(high, quarter)},
                                            .context = &query,
                                            .upper = pair_upper,
                                            .floor = query.enough,
