@@ -223,3 +223,51 @@ Test(experiment_cell, search_beside_tokens_records_both)
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }
+
+/* Tokens of single precision a rounding away from the surface are moved onto it; those of a
+ * Frobenius ball are its centre, and a bound from there closes the search. */
+Test(experiment_cell, domains_around_given_tokens)
+{
+    scratch dir;
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir, "name = \"t\"; attention = { A = ([1.0, 0.0], [0.0, 1.0]); V = \"identity\"; };"
+              "tokens = ([1.0000001, -1.0], [-1.0, 1.0]);"
+              "domain = { kind = \"layer-norm\"; gain = 1.0; snap = 1e-6; };");
+    json_t *record = evaluate(ex, 0);
+    const json_t *witness = json_object_get(record, "witness");
+    const json_t *token = json_array_get(json_object_get(witness, "tokens"), 0);
+    cr_expect_float_eq(json_real_value(json_array_get(token, 0)), 1, 1e-15);
+    cr_expect_float_eq(number_in(record, "domain", "radius"), sqrt(2), 1e-12);
+    json_decref(record);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
+Test(experiment_cell, a_bound_on_the_frobenius_ball_closes_its_search)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir, "name = \"t\"; attention = { A = ([-1.0, 0.0], [0.0, -1.0]); V = \"identity\"; };"
+              "tokens = { values = ([2.0, 0.0], [0.0, 1.0]); multiplicity = [1, 3]; };"
+              "domain = { kind = \"frobenius-ball\"; epsilon = 0.001; };"
+              "bounds = (\"local-ball\", \"sharp\", \"lofast\");"
+              "search = { restarts = 4; evaluations = 60; };");
+    tl_run_options options = {.directory = dir.directory, .no_plot = true};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    char *text = results_text(dir.directory, "cells.ndjson");
+    json_t *record = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert(record);
+    cr_expect_str_eq(json_string_value(json_object_get(record, "best_bound")), "local-ball");
+    cr_expect_geq(json_real_value(json_object_get(record, "ratio_log10")), 0);
+    cr_expect_geq(number_in(record, "lower", "log10"), number_in(record, "given", "log10"));
+    cr_expect_eq(json_integer_value(json_object_get(record, "n")), 4);
+    json_decref(record);
+    free(text);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}

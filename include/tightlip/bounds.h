@@ -5,6 +5,7 @@
 #ifndef TIGHTLIP_BOUNDS_H
 #define TIGHTLIP_BOUNDS_H
 
+#include "tightlip/domain.h"
 #include "tightlip/norm.h"
 
 /* Where a bound holds; `name` is the word of the file formats. */
@@ -76,6 +77,8 @@ typedef struct {
     tl_norm norm;
     tl_scope scope;
     tl_provenance provenance;
+    bool whole_ball; /* scope frobenius-ball: holds for ||J|| at every X' of the ball, not at X
+                        alone */
     tl_status (*evaluate)(const tl_bound_query *query, tl_bound_value *value);
 } tl_bound;
 
@@ -102,6 +105,16 @@ TL_MUST_USE tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_qu
 TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head,
                                           const tl_layer *layer, const tl_measure *measure,
                                           const double *centre, double radius, tl_error *err);
+
+/* The same on any domain, by the balls that hold it. Also TL_ERR_UNSUPPORTED, see tl_domain_fits.
+ */
+TL_MUST_USE tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts *head,
+                                            const tl_layer *layer, const tl_measure *measure,
+                                            const tl_domain *domain, tl_error *err);
+/* The query to ask `bound` with, of an input in that domain: for a bound on a whole Frobenius ball
+ * it is about the centre X0 of a domain that is such a ball. Borrows from both. */
+tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
+                                    const tl_domain *domain);
 
 /* Radius of a ball about the origin that holds every token behind a layer norm (or RMS norm):
  * sqrt(d) max_i |gain_i| + |shift|, rounded up, since normalised tokens have length at most

@@ -55,7 +55,7 @@ typedef struct {
     const tl_layer *layer; /* borrowed; with worst_a its A is only a start */
     bool worst_a;          /* search A too, over ||A||_2 = norm_a; single head in (A, V) form */
     double norm_a;
-    const tl_domain *domain; /* borrowed */
+    const tl_domain *domain; /* borrowed; a Frobenius ball fixes atoms, multiplicities and n */
     uint64_t n;              /* 0: mean field */
     size_t atoms;            /* at most this many distinct atoms */
     double log_mass_ratio;   /* NAN: masses free; otherwise log of (mass of atom 1 / mass of all
@@ -115,7 +115,7 @@ TL_MUST_USE tl_status tl_search_restart(const tl_search_problem *problem,
 typedef struct {
     const tl_layer *layer;     /* borrowed; its A counts when A is searched */
     const tl_measure *measure; /* borrowed */
-    double radius;             /* of the ball it was found in */
+    double radius;             /* of the ball it was found in: `scale` of the domain */
 } tl_search_witness;
 
 /* A restart from that input, carried over to this problem's radius, ||A|| and n. With the same n or

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_randist.h>
-
-#include "attention/ball.h"
+#include "attention/domain_kinds.h"
+#include "tightlip/linalg.h"
 
 static const char *const names[] = {
 #define X(id, name, text) [id] = name,
@@ -15,121 +14,148 @@ static const char *const names[] = {
 #undef X
 };
 
+enum { KINDS = sizeof names / sizeof names[0] };
+
 const char *tl_domain_name(tl_domain_kind kind)
 {
-    return (size_t)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
+    return (size_t)kind < KINDS ? names[kind] : "unknown";
 }
 
-tl_status tl_domain_alloc_ball(tl_domain **out, size_t d, double radius, const double *centre,
-                               tl_error *err)
+tl_status tl_domain_from_name(const char *name, tl_domain_kind *kind)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(names[i], name) == 0) {
+            *kind = (tl_domain_kind)i;
+            return TL_OK;
+        }
+    return TL_ERR_ARGUMENT;
+}
+
+tl_status tl_domain_new(tl_domain **out, tl_domain_kind kind, size_t d, tl_error *err)
 {
     tl_domain *domain;
 
     if (d == 0) return tl_fail(err, TL_ERR_DOMAIN, "expected a width of at least 1, found 0");
-    if (!(radius > 0 && isfinite(radius)))
-        return tl_fail(err, TL_ERR_DOMAIN, "radius: expected a positive finite number, found %g",
-                       radius);
-    for (size_t i = 0; centre && i < d; i++)
-        if (!isfinite(centre[i]))
-            return tl_fail(err, TL_ERR_DOMAIN, "centre[%zu]: expected a finite number, found %g", i,
-                           centre[i]);
     domain = calloc(1, sizeof *domain);
     if (!domain) return tl_fail(err, TL_ERR_MEMORY, "out of memory for a domain");
-    *domain = (tl_domain){.kind = TL_DOMAIN_BALL, .d = d, .radius = radius};
-    if (centre) {
-        domain->centre = calloc(d, sizeof *domain->centre);
-        if (!domain->centre) {
-            free(domain);
-            return tl_fail(err, TL_ERR_MEMORY, "out of memory for a centre of width %zu", d);
-        }
-        memcpy(domain->centre, centre, d * sizeof *centre);
-    }
+    domain->kind = kind;
+    domain->d = d;
     *out = domain;
     return TL_OK;
 }
 
+tl_status tl_domain_vector(double **out, const char *name, size_t count, const double *x,
+                           tl_error *err)
+{
+    for (size_t i = 0; x && i < count; i++)
+        if (!isfinite(x[i]))
+            return tl_fail(err, TL_ERR_DOMAIN, "%s[%zu]: expected a finite number, found %g", name,
+                           i, x[i]);
+    *out = NULL;
+    if (!x || count == 0) return TL_OK;
+    *out = malloc(count * sizeof *x);
+    if (!*out)
+        return tl_fail(err, TL_ERR_MEMORY, "out of memory for a %s of width %zu", name, count);
+    memcpy(*out, x, count * sizeof *x);
+    return TL_OK;
+}
+
+void tl_domain_enclose(tl_domain *domain)
+{
+    const size_t d = domain->d;
+    const double far = domain->centre ? tl_nrm2(d, domain->centre) : 0;
+
+    domain->radius_origin = domain->radius;
+    if (far > 0) domain->radius_origin += far * (1 + ((double)d + 4) * DBL_EPSILON);
+    domain->radius_origin *= 1 + 2 * DBL_EPSILON;
+    domain->scale = domain->radius;
+}
+
 tl_status tl_domain_copy(tl_domain **out, const tl_domain *domain)
 {
-    return tl_domain_alloc_ball(out, domain->d, domain->radius, domain->centre, NULL);
+    tl_domain *copy = NULL;
+    const size_t d = domain->d;
+    tl_status s = tl_domain_new(&copy, domain->kind, d, NULL);
+
+    if (s) return s;
+    *copy = *domain;
+    copy->centre = copy->lower = copy->upper = copy->gain = copy->axis = copy->semi = NULL;
+    copy->around = NULL;
+    s = tl_domain_vector(&copy->centre, "centre", d, domain->centre, NULL);
+    if (!s) s = tl_domain_vector(&copy->lower, "lower", d, domain->lower, NULL);
+    if (!s) s = tl_domain_vector(&copy->upper, "upper", d, domain->upper, NULL);
+    if (!s) s = tl_domain_vector(&copy->gain, "gain", d, domain->gain, NULL);
+    if (!s) s = tl_domain_vector(&copy->axis, "axis", domain->rank * d, domain->axis, NULL);
+    if (!s) s = tl_domain_vector(&copy->semi, "semi", domain->rank, domain->semi, NULL);
+    if (!s && domain->around) s = tl_measure_copy(&copy->around, domain->around);
+    if (s)
+        tl_domain_free(copy);
+    else
+        *out = copy;
+    return s;
 }
 
 void tl_domain_free(tl_domain *domain)
 {
     if (!domain) return;
     free(domain->centre);
+    free(domain->lower);
+    free(domain->upper);
+    free(domain->gain);
+    free(domain->axis);
+    free(domain->semi);
+    tl_measure_free(domain->around);
     free(domain);
 }
 
-static double centre_at(const tl_domain *domain, size_t i)
+tl_status tl_domain_fits(const tl_domain *domain, const tl_layer *layer, tl_error *err)
 {
-    return domain->centre ? domain->centre[i] : 0;
+    if (domain->d != layer->d)
+        return tl_fail(err, TL_ERR_SHAPE, "domain: expected width %zu, found %zu", layer->d,
+                       domain->d);
+    if (domain->kind == TL_DOMAIN_SPACE && layer->kind != TL_KIND_L2)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "domain \"space\": expected kind \"l2\", found \"%s\", whose local constant "
+                       "is not bounded on the whole space",
+                       tl_kind_name(layer->kind));
+    return TL_OK;
+}
+
+static const tl_domain_methods *methods(const tl_domain *domain)
+{
+    switch (domain->kind) {
+    case TL_DOMAIN_SPHERE:
+        return &tl_domain_sphere_methods;
+    case TL_DOMAIN_LAYER_NORM:
+    case TL_DOMAIN_RMS_NORM:
+        return &tl_domain_norm_methods;
+    case TL_DOMAIN_BOX:
+        return &tl_domain_box_methods;
+    case TL_DOMAIN_SPACE:
+        return &tl_domain_space_methods;
+    case TL_DOMAIN_BALL:
+    case TL_DOMAIN_FROBENIUS:
+        break;
+    }
+    return &tl_domain_ball_methods;
 }
 
 bool tl_domain_contains(const tl_domain *domain, const double *x)
 {
-    double distance = tl_ball_distance(domain->d, x, domain->centre);
-
-    return distance <= domain->radius * (1 + 4 * DBL_EPSILON);
-}
-
-/* x = centre + factor (x - centre); a factor of 0 gives the centre itself. */
-static void shrink(const tl_domain *domain, double factor, double *x)
-{
-    for (size_t i = 0; i < domain->d; i++) {
-        double c = centre_at(domain, i);
-        x[i] = factor > 0 ? c + factor * (x[i] - c) : c;
-    }
+    return methods(domain)->contains(domain, x);
 }
 
 void tl_domain_project(const tl_domain *domain, double *x)
 {
-    size_t d = domain->d;
-    double distance, step = DBL_EPSILON;
-
-    if (tl_ball_holds(d, x, domain->centre, domain->radius)) return;
-    distance = tl_ball_distance(d, x, domain->centre);
-    if (!isfinite(distance)) {
-        shrink(domain, 0, x);
-        return;
-    }
-    for (size_t i = 0; i < d; i++) {
-        double c = centre_at(domain, i);
-        x[i] = c + (x[i] - c) / distance * domain->radius;
-    }
-    /* Rounding may have left x outside by a unit or so in the last place, more when the centre is
-     * far. Doubling steps end after at most 53: the last one gives the centre. */
-    while (!tl_ball_holds(d, x, domain->centre, domain->radius)) {
-        shrink(domain, 1 - step, x);
-        step = fmin(1, 2 * step);
-    }
+    methods(domain)->project(domain, x);
 }
 
 void tl_domain_random(const tl_domain *domain, gsl_rng *rng, bool surface, double *x)
 {
-    double radius = domain->radius, distance;
-
-    for (size_t i = 0; i < domain->d; i++) x[i] = gsl_ran_gaussian_ziggurat(rng, 1);
-    if (!surface) radius *= pow(gsl_rng_uniform(rng), 1 / (double)domain->d);
-    distance = tl_ball_distance(domain->d, x, NULL);
-    for (size_t i = 0; i < domain->d; i++) {
-        double y = distance > 0 ? x[i] / distance : (i == 0);
-        x[i] = centre_at(domain, i) + y * radius;
-    }
-    tl_domain_project(domain, x);
+    methods(domain)->random(domain, rng, surface, x);
 }
 
 void tl_domain_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    double distance = tl_ball_distance(domain->d, x, domain->centre), outward = 0, far = 0;
-
-    for (size_t i = 0; i < domain->d; i++) far = fmax(far, fabs(centre_at(domain, i)));
-    /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
-     */
-    if (distance < domain->radius - 4096 * DBL_EPSILON * (domain->radius + far)) return;
-    if (!(distance > 0)) return;
-    for (size_t i = 0; i < domain->d; i++)
-        outward += g[i] * ((x[i] - centre_at(domain, i)) / distance);
-    if (!(outward > 0)) return;
-    for (size_t i = 0; i < domain->d; i++)
-        g[i] -= outward * ((x[i] - centre_at(domain, i)) / distance);
+    methods(domain)->tangent(domain, x, g);
 }

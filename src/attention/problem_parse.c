@@ -180,3 +180,33 @@ tl_status tl_parse_matrix(const tl_parse *p, const json_t *value, const char *pl
         *out = numbers;
     return s;
 }
+
+tl_status tl_parse_counts(const tl_parse *p, const json_t *value, const char *place, size_t m,
+                          uint64_t **out)
+{
+    uint64_t *count;
+
+    if (!json_is_array(value))
+        return tl_parse_fail(p, place, "expected an array of positive integers, found %s",
+                             tl_parse_type(value));
+    if (json_array_size(value) != m)
+        return tl_parse_fail(p, place, "expected %zu integers, found %zu", m,
+                             json_array_size(value));
+    for (size_t i = 0; i < m; i++) {
+        const json_t *entry = json_array_get(value, i);
+        char at[TL_PLACE_SIZE];
+        tl_parse_place(at, "%s[%zu]", place, i);
+        if (!json_is_integer(entry))
+            return tl_parse_fail(p, at, "expected a positive integer, found %s",
+                                 tl_parse_type(entry));
+        if (json_integer_value(entry) <= 0)
+            return tl_parse_fail(p, at, "expected a positive integer, found %" JSON_INTEGER_FORMAT,
+                                 json_integer_value(entry));
+    }
+    count = malloc(m * sizeof *count);
+    if (!count) return tl_fail(p->err, TL_ERR_MEMORY, "%s: out of memory", p->document);
+    for (size_t i = 0; i < m; i++)
+        count[i] = (uint64_t)json_integer_value(json_array_get(value, i));
+    *out = count;
+    return TL_OK;
+}

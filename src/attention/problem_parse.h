@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tightlip/attention.h"
+#include "tightlip/domain.h"
 
 #define TL_PROBLEM_SCHEMA "tightlip/problem/1"
 
@@ -46,6 +46,18 @@ TL_MUST_USE tl_status tl_parse_vector(const tl_parse *p, const json_t *value, co
 /* An array of *rows arrays of *cols numbers; 0 as for vectors. */
 TL_MUST_USE tl_status tl_parse_matrix(const tl_parse *p, const json_t *value, const char *place,
                                       size_t *rows, size_t *cols, double **out);
+/* An array of m positive integers; *out is owned by the caller. */
+TL_MUST_USE tl_status tl_parse_counts(const tl_parse *p, const json_t *value, const char *place,
+                                      size_t m, uint64_t **out);
+/* The member "domain" of a problem with that layer and those tokens. */
+TL_MUST_USE tl_status tl_parse_domain(const tl_parse *p, const json_t *value, const tl_layer *layer,
+                                      const tl_measure *mu, tl_domain **out);
+
+/* For the writer: NULL (or false) when out of memory, or when a number is not finite. */
+json_t *tl_vector_to_json(const double *x, size_t count);
+json_t *tl_domain_to_json(const tl_domain *domain);
+/* Sets "tokens" and, where it is needed, "multiplicity" or "log_mass". */
+bool tl_put_measure(json_t *object, const tl_measure *mu);
 /* The member "attention" as a layer over tokens of width d. */
 TL_MUST_USE tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d,
                                      tl_layer **out);

@@ -14,69 +14,6 @@
 /* Claimed value and claimed log10 may differ by printing, not by more (relative above 1). */
 static const double log10_slack = 1e-9;
 
-static tl_status read_domain(const tl_parse *p, const json_t *value, size_t d, tl_domain **out)
-{
-    static const char *const names[] = {"kind", "radius", "centre"};
-    const json_t *centre_value;
-    const char *kind;
-    double radius, *centre = NULL;
-    tl_status s = tl_parse_object(p, value, "domain", names, COUNT(names));
-
-    if (!s) s = tl_parse_string(p, json_object_get(value, "kind"), "domain.kind", &kind);
-    if (s) return s;
-    if (strcmp(kind, tl_domain_name(TL_DOMAIN_BALL)) != 0)
-        return tl_parse_fail(p, "domain.kind", "expected 'ball', found '%s'", kind);
-    s = tl_parse_number(p, json_object_get(value, "radius"), "domain.radius", &radius);
-    centre_value = json_object_get(value, "centre");
-    if (!s && centre_value) s = tl_parse_vector(p, centre_value, "domain.centre", &d, &centre);
-    if (s) return s;
-    s = tl_domain_alloc_ball(out, d, radius, centre, p->err);
-    if (s) tl_error_prefix(p->err, "%s: domain", p->document);
-    free(centre);
-    return s;
-}
-
-static tl_status check_inside(const tl_parse *p, const tl_domain *domain, const tl_measure *mu)
-{
-    for (size_t i = 0; i < mu->m; i++) {
-        const double *x = mu->x + i * mu->d;
-        double square = 0;
-        if (tl_domain_contains(domain, x)) continue;
-        for (size_t j = 0; j < mu->d; j++) {
-            double y = x[j] - (domain->centre ? domain->centre[j] : 0);
-            square += y * y;
-        }
-        return tl_fail(p->err, TL_ERR_DOMAIN,
-                       "%s: tokens[%zu]: expected within %.17g of the centre of the domain, found "
-                       "at %.17g",
-                       p->document, i, domain->radius, sqrt(square));
-    }
-    return TL_OK;
-}
-
-static tl_status read_counts(const tl_parse *p, const json_t *value, size_t m, uint64_t *count)
-{
-    if (!json_is_array(value))
-        return tl_parse_fail(p, "multiplicity", "expected an array of positive integers, found %s",
-                             tl_parse_type(value));
-    if (json_array_size(value) != m)
-        return tl_parse_fail(p, "multiplicity", "expected %zu integers, found %zu", m,
-                             json_array_size(value));
-    for (size_t i = 0; i < m; i++) {
-        const json_t *entry = json_array_get(value, i);
-        char at[TL_PLACE_SIZE];
-        tl_parse_place(at, "multiplicity[%zu]", i);
-        if (!json_is_integer(entry))
-            return tl_parse_fail(p, at, "expected a positive integer, found %s",
-                                 tl_parse_type(entry));
-        if (json_integer_value(entry) <= 0)
-            return tl_parse_fail(p, at, "expected a positive integer, found %" JSON_INTEGER_FORMAT,
-                                 json_integer_value(entry));
-        count[i] = (uint64_t)json_integer_value(entry);
-    }
-    return TL_OK;
-}
-
 static tl_status read_measure(const tl_parse *p, const json_t *root, tl_measure **out,
                               double **log_mass_out)
 {
@@ -91,11 +28,7 @@ static tl_status read_measure(const tl_parse *p, const json_t *root, tl_measure 
         return tl_parse_fail(p, "log_mass", "expected multiplicity or log_mass, found both");
     s = tl_parse_matrix(p, json_object_get(root, "tokens"), "tokens", &m, &d, &x);
     if (s) return s;
-    if (counts) {
-        count = calloc(m, sizeof *count);
-        s = count ? read_counts(p, counts, m, count)
-                  : tl_fail(p->err, TL_ERR_MEMORY, "%s: out of memory", p->document);
-    }
+    if (counts) s = tl_parse_counts(p, counts, "multiplicity", m, &count);
     if (masses) s = tl_parse_vector(p, masses, "log_mass", &m, &log_mass);
     if (!s) {
         s = tl_measure_alloc(out, m, d, x, count, log_mass, p->err);
@@ -206,8 +139,12 @@ static tl_status from_json(const json_t *root, const char *where, bool anywhere,
         s = tl_parse_layer(&p, json_object_get(root, "attention"), problem.measure->d,
                            &problem.layer);
     domain = json_object_get(root, "domain");
-    if (!s && domain) s = read_domain(&p, domain, problem.measure->d, &problem.domain);
-    if (!s && domain && !anywhere) s = check_inside(&p, problem.domain, problem.measure);
+    if (!s && domain)
+        s = tl_parse_domain(&p, domain, problem.layer, problem.measure, &problem.domain);
+    if (!s && domain && !anywhere) {
+        s = tl_domain_check(problem.domain, problem.measure, err);
+        if (s) tl_error_prefix(err, "%s", where);
+    }
     if (!s) s = read_witness(&p, root, &problem);
     if (s)
         tl_problem_clear(&problem);

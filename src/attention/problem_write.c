@@ -15,8 +15,7 @@ static bool put(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value) == 0;
 }
 
-/* NULL when out of memory, or when a number is not finite. */
-static json_t *vector(const double *x, size_t count)
+json_t *tl_vector_to_json(const double *x, size_t count)
 {
     json_t *array = json_array();
     bool ok = array != NULL;
@@ -34,7 +33,7 @@ static json_t *matrix(const double *x, size_t rows, size_t cols)
     bool ok = array != NULL;
 
     for (size_t i = 0; i < rows && ok; i++)
-        ok = json_array_append_new(array, vector(x + i * cols, cols)) == 0;
+        ok = json_array_append_new(array, tl_vector_to_json(x + i * cols, cols)) == 0;
     if (ok) return array;
     json_decref(array);
     return NULL;
@@ -81,9 +80,9 @@ static json_t *head_to_json(const tl_head *head, size_t d)
     if (!short_form)
         ok = ok && put(object, "K", head->K ? matrix(head->K, head->k, d) : identity(d));
     ok = ok && put(object, "V", matrix(head->V, head->v, d));
-    if (head->bq) ok = ok && put(object, "bq", vector(head->bq, head->k));
-    if (head->bk) ok = ok && put(object, "bk", vector(head->bk, head->k));
-    if (head->bv) ok = ok && put(object, "bv", vector(head->bv, head->v));
+    if (head->bq) ok = ok && put(object, "bq", tl_vector_to_json(head->bq, head->k));
+    if (head->bk) ok = ok && put(object, "bk", tl_vector_to_json(head->bk, head->k));
+    if (head->bv) ok = ok && put(object, "bv", tl_vector_to_json(head->bv, head->v));
     if (!short_form) ok = ok && put(object, "scale", json_real(head->scale));
     if (ok) return object;
     json_decref(object);
@@ -126,24 +125,11 @@ static json_t *counts_to_json(const tl_measure *mu)
     return NULL;
 }
 
-static bool put_measure(json_t *root, const tl_measure *mu)
+bool tl_put_measure(json_t *root, const tl_measure *mu)
 {
     if (!put(root, "tokens", matrix(mu->x, mu->m, mu->d))) return false;
-    if (!mu->count) return put(root, "log_mass", vector(mu->log_mass, mu->m));
+    if (!mu->count) return put(root, "log_mass", tl_vector_to_json(mu->log_mass, mu->m));
     return mu->n == mu->m || put(root, "multiplicity", counts_to_json(mu));
-}
-
-static bool put_domain(json_t *root, const tl_domain *domain)
-{
-    json_t *object = json_object();
-    bool ok = object != NULL;
-
-    ok = ok && put(object, "kind", json_string(tl_domain_name(domain->kind)));
-    ok = ok && put(object, "radius", json_real(domain->radius));
-    if (domain->centre) ok = ok && put(object, "centre", vector(domain->centre, domain->d));
-    ok = ok && json_object_set(root, "domain", object) == 0;
-    json_decref(object);
-    return ok;
 }
 
 static bool put_witness(json_t *root, const tl_problem *problem)
@@ -173,8 +159,8 @@ json_t *tl_problem_to_json(const tl_problem *problem)
     ok = ok && put(root, "schema", json_string(TL_PROBLEM_SCHEMA));
     if (problem->name) ok = ok && put(root, "name", json_string(problem->name));
     ok = ok && put(root, "attention", layer_to_json(problem->layer));
-    ok = ok && put_measure(root, problem->measure);
-    if (problem->domain) ok = ok && put_domain(root, problem->domain);
+    ok = ok && tl_put_measure(root, problem->measure);
+    if (problem->domain) ok = ok && put(root, "domain", tl_domain_to_json(problem->domain));
     ok = ok && put_witness(root, problem);
     if (ok) return root;
     json_decref(root);

@@ -198,6 +198,7 @@ const tl_bound tl_bound_local_ball = {
                   "||J|| at every X' within epsilon of X in Frobenius norm",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_FROBENIUS,
+    .whole_ball = true,
     .provenance = TL_PROVENANCE_PROVEN,
     .evaluate = local_ball,
 };

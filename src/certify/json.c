@@ -91,9 +91,10 @@ json_t *tl_certificate_to_json(const tl_certificate *c, const char *file)
     const bool upper = measured && c->has_upper;
     const size_t heads = measured ? c->heads : 0;
     const double log10 = c->norm_at_x.low.log10;
-    json_t *outside =
-        measured ? json_null()
-                 : json_pack("{s:I,s:f}", "token", (json_int_t)c->outside, "distance", c->excess);
+    json_t *outside = measured
+                          ? json_null()
+                          : json_pack("{s:I,s:o}", "token", (json_int_t)c->outside, "distance",
+                                      isfinite(c->excess) ? json_real(c->excess) : json_null());
 
     return json_pack(
         "{s:s,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:b,s:I,s:s?,s:o,s:o,s:o,s:o}", "file", file, "verdict",

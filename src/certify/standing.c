@@ -33,8 +33,9 @@ static tl_status fill_row(const tl_certify_run *run, const tl_bound_query *query
 {
     const char *against = run->settings.against;
     const bool named = against && strcmp(row->bound->key, against) == 0;
+    const tl_bound_query asked = tl_bound_query_about(query, row->bound, run->domain);
     tl_bound_value value;
-    tl_status status = tl_bound_evaluate(row->bound, query, &value);
+    tl_status status = tl_bound_evaluate(row->bound, &asked, &value);
 
     row->counts = named || row->bound->provenance != TL_PROVENANCE_REFUTED;
     if (status == TL_OK && !value.applicable && named && query->mask != TL_MASK_NONE)
@@ -63,8 +64,8 @@ tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *ou
     tl_bound_query query;
 
     if (!head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for the heads");
-    const tl_status facts = tl_bound_query_init(&query, head, problem->layer, problem->measure,
-                                                run->domain->centre, run->domain->radius, NULL);
+    const tl_status facts =
+        tl_bound_query_domain(&query, head, problem->layer, problem->measure, run->domain, NULL);
     tl_status status = facts == TL_ERR_MEMORY ? facts : TL_OK;
     for (size_t i = 0; i < out->bounds && status == TL_OK; i++) {
         tl_certified_bound *row = &out->bound[i];

@@ -46,8 +46,9 @@ static tl_status evaluate_conjecture(tl_cli_bound_row *row, const tl_bound_query
     return TL_OK;
 }
 
-tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *query,
-                              const tl_bound *conjecture, tl_error *err)
+/* domain: NULL, or where the input of the query lies. */
+static tl_status alloc_rows(tl_cli_bound_row **rows, const tl_bound_query *query,
+                            const tl_domain *domain, const tl_bound *conjecture, tl_error *err)
 {
     size_t count = tl_bound_count();
     tl_status status = TL_OK;
@@ -55,8 +56,10 @@ tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *que
     *rows = calloc(count + 2, sizeof **rows);
     if (*rows == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu bounds", count);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
-        (*rows)[i].bound = tl_bound_at(i);
-        status = tl_bound_evaluate((*rows)[i].bound, query, &(*rows)[i].value);
+        const tl_bound *bound = tl_bound_at(i);
+        const tl_bound_query asked = domain ? tl_bound_query_about(query, bound, domain) : *query;
+        (*rows)[i].bound = bound;
+        status = tl_bound_evaluate(bound, &asked, &(*rows)[i].value);
         if (status != TL_OK)
             (void)tl_fail(err, status, "bound %s: %s", tl_bound_at(i)->key, tl_status_text(status));
     }
@@ -71,6 +74,12 @@ tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *que
     return status;
 }
 
+tl_status tl_cli_bounds_alloc(tl_cli_bound_row **rows, const tl_bound_query *query,
+                              const tl_bound *conjecture, tl_error *err)
+{
+    return alloc_rows(rows, query, NULL, conjecture, err);
+}
+
 tl_status tl_cli_bounds_at(tl_cli_bound_row **rows, const tl_layer *layer,
                            const tl_measure *measure, const tl_domain *domain,
                            const tl_bound *conjecture, tl_error *err)
@@ -81,8 +90,8 @@ tl_status tl_cli_bounds_at(tl_cli_bound_row **rows, const tl_layer *layer,
 
     if (head == NULL)
         return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
-    status = tl_bound_query_init(&query, head, layer, measure, domain->centre, domain->radius, err);
-    if (status == TL_OK) status = tl_cli_bounds_alloc(rows, &query, conjecture, err);
+    status = tl_bound_query_domain(&query, head, layer, measure, domain, err);
+    if (status == TL_OK) status = alloc_rows(rows, &query, domain, conjecture, err);
     free(head);
     return status;
 }

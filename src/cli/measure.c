@@ -5,6 +5,25 @@
 
 enum { ATOMS_SHOWN = 16, COORDINATES_SHOWN = 6 };
 
+static void print_domain(FILE *out, const tl_domain *domain, const char *from)
+{
+    const char *name = tl_domain_name(domain->kind);
+    const char *centre = domain->centre != NULL ? "a centre of its own" : "the origin";
+
+    if (domain->kind == TL_DOMAIN_BALL || domain->kind == TL_DOMAIN_SPHERE)
+        fprintf(out, "domain     %s of radius %.10g about %s (%s)\n", name, domain->radius, centre,
+                from);
+    else if (domain->kind == TL_DOMAIN_SPACE)
+        fprintf(out, "domain     %s, first steps of length %.10g (%s)\n", name, domain->scale,
+                from);
+    else if (domain->kind == TL_DOMAIN_FROBENIUS)
+        fprintf(out, "domain     %s of radius %.10g about %zu atoms (%s)\n", name, domain->epsilon,
+                domain->around->m, from);
+    else
+        fprintf(out, "domain     %s in the ball of radius %.10g about %s (%s)\n", name,
+                domain->radius, centre, from);
+}
+
 void tl_cli_print_setting(FILE *out, const tl_layer *layer, const tl_measure *measure,
                           const tl_domain *domain, const char *from)
 {
@@ -15,8 +34,7 @@ void tl_cli_print_setting(FILE *out, const tl_layer *layer, const tl_measure *me
             layer->heads == 1 ? "" : "s", layer->d, layer->out);
     fprintf(out, "tokens     n = %s on %zu atom%s\n", tl_cli_format_tokens(n, measure->n),
             measure->m, measure->m == 1 ? "" : "s");
-    fprintf(out, "domain     %s of radius %.10g about %s (%s)\n", tl_domain_name(domain->kind),
-            domain->radius, domain->centre != NULL ? "a centre of its own" : "the origin", from);
+    print_domain(out, domain, from);
 }
 
 void tl_cli_print_atoms(FILE *out, const tl_measure *measure)

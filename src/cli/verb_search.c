@@ -11,30 +11,34 @@
 static const char *const preset_words[] = {"worst", "identity", "minus-identity", NULL};
 enum { PRESET_WORST, PRESET_IDENTITY, PRESET_MINUS_IDENTITY };
 
-#define SEARCH_OPTIONS(X)                                                                       \
-    X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,                \
-      "kind of attention")                                                                      \
-    X(D, "d", 'd', COUNT, "D", "2", 1, 4096, NULL, "width of the tokens")                       \
-    X(A, "a", 0, CHOICE, "PRESET", "worst", 0, 0, preset_words,                                 \
-      "the matrix A of the logits <A x_i, x_j>, times --norm-a; worst: A is searched too")      \
-    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of A")             \
-    X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL,                                    \
-      "radius of the ball about the origin that holds every token")                             \
-    X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL,                               \
-      "number of tokens; inf: mean field")                                                      \
-    X(ATOMS, "atoms", 'm', COUNT, "M", "4", 1, 1024, NULL, "at most this many distinct tokens") \
-    X(RESTARTS, "restarts", 0, COUNT, "K", "64", 1, 1000000, NULL, "independent restarts")      \
-    X(EVALUATIONS, "evaluations", 0, COUNT, "E", "4000", 1, 1000000000, NULL,                   \
-      "evaluations of value and gradient, per restart")                                         \
-    X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "seed of the random streams")    \
-    X(STARTS, "starts", 0, SET, "A,B,..", "all", 0, 0, tl_cli_start_words,                      \
-      "where restarts begin; see tightlip list starts; all: those that apply")                  \
-    X(NORM, "norm", 0, CHOICE, "NORM", "2", 0, 0, tl_cli_norm_words,                            \
-      "norm of the Jacobian that is maximised; see tightlip list norms")                        \
-    X(OBJECTIVE, "objective", 0, CHOICE, "WHAT", "norm", 0, 0, tl_cli_objective_words,          \
-      "what is maximised")                                                                      \
-    X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                 \
-      "OpenMP threads; results do not depend on them")                                          \
+#define SEARCH_OPTIONS(X)                                                                        \
+    X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,                 \
+      "kind of attention")                                                                       \
+    X(D, "d", 'd', COUNT, "D", "2", 1, 4096, NULL, "width of the tokens")                        \
+    X(A, "a", 0, CHOICE, "PRESET", "worst", 0, 0, preset_words,                                  \
+      "the matrix A of the logits <A x_i, x_j>, times --norm-a; worst: A is searched too")       \
+    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of A")              \
+    X(DOMAIN, "domain", 0, CHOICE, "KIND", "ball", 0, 0, tl_cli_domain_words,                    \
+      "where the tokens may lie; see tightlip list domains")                                     \
+    X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL,                                     \
+      "radius of the ball or sphere about the origin; half the side of the box; gain of a norm") \
+    X(EPSILON, "epsilon", 0, POSITIVE, "E", NULL, 0, 0, NULL,                                    \
+      "Frobenius ball of that radius around the tokens of the file, as the domain")              \
+    X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL,                                \
+      "number of tokens; inf: mean field")                                                       \
+    X(ATOMS, "atoms", 'm', COUNT, "M", "4", 1, 1024, NULL, "at most this many distinct tokens")  \
+    X(RESTARTS, "restarts", 0, COUNT, "K", "64", 1, 1000000, NULL, "independent restarts")       \
+    X(EVALUATIONS, "evaluations", 0, COUNT, "E", "4000", 1, 1000000000, NULL,                    \
+      "evaluations of value and gradient, per restart")                                          \
+    X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "seed of the random streams")     \
+    X(STARTS, "starts", 0, SET, "A,B,..", "all", 0, 0, tl_cli_start_words,                       \
+      "where restarts begin; see tightlip list starts; all: those that apply")                   \
+    X(NORM, "norm", 0, CHOICE, "NORM", "2", 0, 0, tl_cli_norm_words,                             \
+      "norm of the Jacobian that is maximised; see tightlip list norms")                         \
+    X(OBJECTIVE, "objective", 0, CHOICE, "WHAT", "norm", 0, 0, tl_cli_objective_words,           \
+      "what is maximised")                                                                       \
+    X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                  \
+      "OpenMP threads; results do not depend on them")                                           \
     X(OUTPUT, "output", 'o', TEXT, "WITNESS", NULL, 0, 0, NULL, "write what was found, as a file")
 
 enum {
@@ -64,21 +68,42 @@ static tl_status preset_layer(const tl_cli_call *call, tl_layer **layer, tl_erro
     return status;
 }
 
-/* The layer, the ball and perhaps tokens: from the flags or from a problem file. */
+/* --epsilon: a Frobenius ball around the tokens of the file. */
+static tl_status read_array(const tl_cli_call *call, tl_problem *given, const char **from,
+                            tl_error *err)
+{
+    const tl_cli_value *kind = &call->value[SEARCH_DOMAIN];
+    const bool other = kind->given && (tl_domain_kind)kind->count != TL_DOMAIN_FROBENIUS;
+
+    if (given->domain != NULL)
+        return tl_fail(err, TL_ERR_ARGUMENT, "%s has a domain: it and --epsilon exclude each other",
+                       call->operand[0]);
+    if (other || call->value[SEARCH_RADIUS].given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--epsilon and --%s exclude each other",
+                       other ? "domain" : "radius");
+    *from = "--epsilon";
+    return tl_domain_alloc_frobenius(&given->domain, given->measure,
+                                     call->value[SEARCH_EPSILON].real, err);
+}
+
+/* The layer, the domain and perhaps tokens: from the flags or from a problem file. */
 static tl_status read_given(const tl_cli_call *call, tl_problem *given, const char **from,
                             tl_error *err)
 {
     static const int fixed[] = {SEARCH_ATTENTION, SEARCH_D, SEARCH_A, SEARCH_NORM_A, SEARCH_N};
     const tl_cli_value *radius = &call->value[SEARCH_RADIUS];
+    const tl_domain_kind kind = (tl_domain_kind)call->value[SEARCH_DOMAIN].count;
     tl_status status;
 
-    *from = "--radius";
+    *from = call->value[SEARCH_DOMAIN].given ? "--domain" : "--radius";
     if (call->operands == 0) {
         if (call->value[SEARCH_ATTENTION].count != TL_KIND_DOT)
             return tl_fail(err, TL_ERR_UNSUPPORTED, "--attention: only dot can be searched");
         status = preset_layer(call, &given->layer, err);
         if (status != TL_OK) return status;
-        return tl_domain_alloc_ball(&given->domain, given->layer->d, radius->real, NULL, err);
+        if (call->value[SEARCH_EPSILON].given)
+            return tl_fail(err, TL_ERR_ARGUMENT, "--epsilon: expected a problem file with tokens");
+        return tl_cli_search_domain(&given->domain, kind, given->layer->d, radius->real, err);
     }
     for (size_t i = 0; i < CLI_COUNT_OF(fixed); i++)
         if (call->value[fixed[i]].given)
@@ -86,11 +111,12 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, const ch
                            options[fixed[i]].name);
     status = tl_problem_read(call->operand[0], given, err);
     if (status != TL_OK) return status;
-    if (given->domain != NULL && radius->given)
-        return tl_fail(err, TL_ERR_ARGUMENT, "%s has a domain: it and --radius exclude each other",
-                       call->operand[0]);
-    if (radius->given)
-        return tl_domain_alloc_ball(&given->domain, given->layer->d, radius->real, NULL, err);
+    if (call->value[SEARCH_EPSILON].given) return read_array(call, given, from, err);
+    if (given->domain != NULL && (radius->given || call->value[SEARCH_DOMAIN].given))
+        return tl_fail(err, TL_ERR_ARGUMENT, "%s has a domain: it and --%s exclude each other",
+                       call->operand[0], radius->given ? "radius" : "domain");
+    if (radius->given || call->value[SEARCH_DOMAIN].given)
+        return tl_cli_search_domain(&given->domain, kind, given->layer->d, radius->real, err);
     *from = "the file's";
     if (given->domain != NULL) return TL_OK;
     *from = "a small ball about the tokens";
@@ -128,14 +154,17 @@ static void fill_settings(const tl_cli_call *call, tl_search_settings *settings)
 static tl_search_problem make_problem(const tl_cli_call *call, const tl_problem *given)
 {
     const tl_cli_value *value = call->value;
+    const tl_measure *around = given->domain->around;
+    size_t atoms = (size_t)value[SEARCH_ATOMS].count;
 
+    if (around != NULL && !value[SEARCH_ATOMS].given && atoms < around->m) atoms = around->m;
     return (tl_search_problem){
         .layer = given->layer,
         .worst_a = call->operands == 0 && value[SEARCH_A].count == PRESET_WORST,
         .norm_a = value[SEARCH_NORM_A].real,
         .domain = given->domain,
         .n = call->operands == 0 ? value[SEARCH_N].count : given->measure->n,
-        .atoms = (size_t)value[SEARCH_ATOMS].count,
+        .atoms = atoms,
         .log_mass_ratio = (double)NAN,
         .given = given->measure,
         .norm = (tl_norm)value[SEARCH_NORM].count,
@@ -198,7 +227,8 @@ const tl_cli_verb tl_cli_verb_search = {
     .operands = "[options] [FILE]",
     .summary = "search the worst input of one layer, with every bound beside it",
     .details =
-        "Maximises the local norm over tokens in a ball and over their masses or multiplicities. "
+        "Maximises the local norm over tokens in a ball (or another domain) and over their masses "
+        "or multiplicities. "
         "Without FILE the layer is one head with V = identity. With a problem file the layer, n "
         "and the domain come from the file (a small ball about its tokens if it names none), and "
         "its tokens are one of the starts.",

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "tightlip/attention.h"
+#include "tightlip/domain.h"
 #include "tightlip/norm.h"
 #include "tightlip/search.h"
 
@@ -13,4 +13,5 @@ const char *const tl_cli_kind_words[] = {TL_KIND_LIST(WORD2) NULL};
 const char *const tl_cli_mask_words[] = {TL_MASK_LIST(WORD2) NULL};
 const char *const tl_cli_norm_words[] = {TL_NORM_LIST(WORD3) NULL};
 const char *const tl_cli_objective_words[] = {TL_OBJECTIVE_LIST(WORD3) NULL};
+const char *const tl_cli_domain_words[] = {TL_DOMAIN_LIST(WORD3) NULL};
 const char *const tl_cli_start_words[] = {TL_START_LIST(WORD3) NULL};

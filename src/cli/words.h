@@ -4,6 +4,7 @@
 
 extern const char *const tl_cli_kind_words[],
     *const tl_cli_mask_words[], *const tl_cli_norm_words[], *const tl_cli_objective_words[],
-                                                                *const tl_cli_start_words[];
+                                                                *const tl_cli_domain_words[],
+                                                                    *const tl_cli_start_words[];
 
 #endif

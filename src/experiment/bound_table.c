@@ -65,7 +65,8 @@ static bool closes(const tl_bound *bound, const tl_cell *cell)
 {
     return bound->provenance != TL_PROVENANCE_REFUTED &&
            bound->provenance != TL_PROVENANCE_CONJECTURE &&
-           (!cell->searched || !tl_bound_is_about_one_input(bound));
+           (!cell->searched || !tl_bound_is_about_one_input(bound) ||
+            (bound->whole_ball && cell->domain->around));
 }
 
 static void keep_least(tl_best_bound *best, const tl_bound *bound, double log_value)
@@ -85,7 +86,7 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
                          const tl_bound_query *query, double log_lower, tl_bound_table *out,
                          tl_error *err)
 {
-    tl_bound_query asked = *query;
+    tl_bound_query asked = tl_bound_query_about(query, bound, cell->domain);
     tl_bound_value value = {0};
     tl_status s;
     bool comparable = bound->norm == ex->norm, violated;
@@ -125,8 +126,7 @@ tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell, cons
     if (!head || !out->rows || !out->value) {
         s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     } else {
-        s = tl_bound_query_init(&query, head, layer, mu, cell->domain->centre, cell->domain->radius,
-                                err);
+        s = tl_bound_query_domain(&query, head, layer, mu, cell->domain, err);
         if (!s) widen_to_worst(&query, head, cell);
         if (!s) out->norm_a = head->norm_a;
     }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
 void tl_cell_free(tl_cell *cell)
 {
     if (!cell) return;
@@ -13,130 +11,6 @@ void tl_cell_free(tl_cell *cell)
     tl_measure_free(cell->tokens);
     tl_domain_free(cell->domain);
     free(cell);
-}
-
-/* ||A||_2 of the only head. */
-static tl_status logit_norm(const tl_bindings *b, const config_setting_t *group,
-                            const tl_cell *cell, double *norm, tl_error *err)
-{
-    const tl_layer *layer = cell->attention.layer;
-    double *A;
-    tl_status s;
-
-    if (layer->heads != 1)
-        return tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
-                              "g = ||A|| R^2: expected one head, found %zu", layer->heads);
-    *norm = cell->attention.norm_a;
-    if (cell->attention.worst_a) return TL_OK;
-    A = malloc(layer->d * layer->d * sizeof *A);
-    if (!A) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    tl_layer_logit_map(layer, 0, A, NULL);
-    s = tl_norm2_dense(layer->d, layer->d, A, norm);
-    free(A);
-    return s ? tl_config_fail(b->experiment, group, err, s, "||A|| cannot be computed") : TL_OK;
-}
-
-/* The radius itself, or the one at which ||A|| R^2 = g. */
-static tl_status read_radius(const tl_bindings *b, const config_setting_t *group,
-                             const tl_cell *cell, double *radius, tl_error *err)
-{
-    double g = 0, norm = 0;
-    bool has_radius = false, has_g = false;
-    tl_status s = tl_bindings_real(b, group, "radius", "R", radius, &has_radius, err);
-
-    if (!s) s = tl_bindings_real(b, group, "g", "g", &g, &has_g, err);
-    if (!s && has_radius == has_g)
-        s = tl_config_fail(b->experiment, group, err, TL_ERR_PARSE,
-                           "expected a setting \"radius\" or \"g\", or a sweep over R or g, "
-                           "found %s",
-                           has_g ? "both" : "neither");
-    if (!s && has_g) {
-        s = logit_norm(b, group, cell, &norm, err);
-        if (!s && !(g > 0 && norm > 0))
-            s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
-                               "expected g and ||A|| above 0, found %g and %g", g, norm);
-        *radius = sqrt(g / norm);
-    }
-    if (!s && !(*radius > 0 && isfinite(*radius)))
-        s = tl_config_fail(b->experiment, group, err, TL_ERR_DOMAIN,
-                           "expected a radius above 0, found %g", *radius);
-    return s;
-}
-
-static tl_status read_ball(const tl_bindings *b, const config_setting_t *group, tl_cell *cell,
-                           tl_error *err)
-{
-    static const char *const keys[] = {"kind", "radius", "g", "centre"};
-    const config_setting_t *at = config_setting_get_member(group, "centre");
-    size_t d = cell->attention.layer->d, count = d;
-    double radius = 0, *centre = NULL;
-    tl_error inner = {0};
-    tl_status s = tl_config_keys(b->experiment, group, keys, COUNT(keys), err);
-
-    if (!s) s = read_radius(b, group, cell, &radius, err);
-    if (!s && at) s = tl_vector_read(b, at, &centre, &count, err);
-    if (!s && count != d)
-        s = tl_config_fail(b->experiment, at, err, TL_ERR_SHAPE,
-                           "expected %zu numbers, the token width, found %zu", d, count);
-    if (!s) {
-        s = tl_domain_alloc_ball(&cell->domain, d, radius, centre, &inner);
-        if (s) (void)tl_config_fail(b->experiment, group, err, s, "%s", inner.text);
-    }
-    free(centre);
-    return s;
-}
-
-static tl_status enclose_tokens(const tl_bindings *b, const config_setting_t *at, tl_cell *cell,
-                                tl_error *err)
-{
-    const tl_measure *mu = cell->tokens;
-    tl_error inner = {0};
-    tl_status s;
-
-    if (!mu)
-        return tl_config_fail(b->experiment, at, err, TL_ERR_ARGUMENT,
-                              "expected tokens to enclose, found none");
-    s = tl_domain_alloc_enclosing(&cell->domain, mu->m, mu->d, mu->x, &inner);
-    return s ? tl_config_fail(b->experiment, at, err, s, "%s", inner.text) : TL_OK;
-}
-
-static tl_status check_inside(const tl_bindings *b, const config_setting_t *at, const tl_cell *cell,
-                              tl_error *err)
-{
-    const tl_measure *mu = cell->tokens;
-
-    for (size_t k = 0; mu && k < mu->m; k++)
-        if (!tl_domain_contains(cell->domain, mu->x + k * mu->d))
-            return tl_config_fail(b->experiment, at, err, TL_ERR_DOMAIN,
-                                  "expected tokens within radius %.17g, found token %zu outside",
-                                  cell->domain->radius, k);
-    return TL_OK;
-}
-
-static tl_status read_domain(const tl_bindings *b, tl_cell *cell, tl_error *err)
-{
-    static const char *const kinds[] = {"ball", "enclosing"};
-    static const char *const keys[] = {"kind"};
-    const config_setting_t *group = b->experiment->domain, *at = NULL;
-    const char *word = "enclosing";
-    tl_status s = TL_OK;
-
-    if (!group && !cell->tokens)
-        return tl_fail(err, TL_ERR_PARSE, "%s: expected a setting \"domain\", found none",
-                       b->experiment->path);
-    if (!group) return enclose_tokens(b, b->experiment->tokens, cell, err);
-    if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
-    s = tl_config_require(b->experiment, group, "kind", &at, err);
-    if (!s) s = tl_config_text(b->experiment, at, &word, err);
-    if (s) return s;
-    if (strcmp(word, "enclosing") == 0) {
-        s = tl_config_keys(b->experiment, group, keys, 1, err);
-        return s ? s : enclose_tokens(b, group, cell, err);
-    }
-    if (strcmp(word, "ball") != 0)
-        return tl_config_unknown(b->experiment, at, err, "domain", word, kinds, 2);
-    s = read_ball(b, group, cell, err);
-    return s ? s : check_inside(b, group, cell, err);
 }
 
 static tl_status bad_n(const tl_bindings *b, const char *text, tl_error *err)
@@ -261,7 +135,7 @@ tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
         s = tl_config_fail(ex, ex->tokens, err, TL_ERR_SHAPE,
                            "expected tokens of width %zu as in attention, found %zu",
                            cell->attention.layer->d, cell->tokens->d);
-    if (!s) s = read_domain(b, cell, err);
+    if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && ex->search) s = read_search(b, cell, err);
     if (s) {
         char where[256];

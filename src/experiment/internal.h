@@ -186,6 +186,9 @@ typedef struct {
 } tl_cell;
 
 TL_MUST_USE tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err);
+/* The domain of a cell whose attention and tokens are read. A setting snap moves tokens that lie at
+ * most that many radii from the domain (stored in single precision, say) to the nearest point. */
+TL_MUST_USE tl_status tl_domain_spec_read(const tl_bindings *b, tl_cell *cell, tl_error *err);
 TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err);
 void tl_cell_free(tl_cell *cell);
 

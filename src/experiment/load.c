@@ -247,7 +247,7 @@ static tl_status try_cells(tl_experiment *ex, tl_error *err)
             s = tl_fail(err, TL_ERR_ARGUMENT,
                         "%s:%u: sweep variable \"%s\" is used nowhere: expected a setting it "
                         "replaces (n, R, g, norm_a, norm_v, d, atoms, mass_ratio, A, V, objective, "
-                        "head) or a text with ${%s}",
+                        "head, epsilon) or a text with ${%s}",
                         ex->path, ex->variable[i].line, ex->variable[i].name, ex->variable[i].name);
     free(used);
     return s;

@@ -12,6 +12,7 @@ static const char *const axis_names[][2] = {
     {"norm_v", "norm of the value matrix  ‖V‖₂"},
     {"d", "token width d"},
     {"atoms", "number of distinct tokens (atoms) searched"},
+    {"epsilon", "radius of the Frobenius ball"},
     {"mass_ratio", "mass of the first atom over the mass of all others"},
 };
 

@@ -100,8 +100,11 @@ static json_t *lower_json(const point *p, const tl_search_result *best)
 
 static json_t *domain_json(const tl_domain *domain)
 {
-    return json_pack("{s:s, s:f, s:b}", "kind", tl_domain_name(domain->kind), "radius",
-                     domain->radius, "centred", domain->centre == NULL);
+    /* The ball that holds the domain; kind space has none. */
+    json_t *radius = isfinite(domain->radius) ? json_real(domain->radius) : json_null();
+
+    return json_pack("{s:s, s:o, s:b}", "kind", tl_domain_name(domain->kind), "radius", radius,
+                     "centred", domain->centre == NULL);
 }
 
 static json_t *n_json(const tl_measure *mu)

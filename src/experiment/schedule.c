@@ -51,7 +51,7 @@ static tl_status run_warm(const tl_schedule *run, tl_cell_work *work, uint64_t r
     tl_search_witness witness;
 
     if (!from || !from->domain) return TL_OK;
-    witness = (tl_search_witness){from->layer, from->measure, from->domain->radius};
+    witness = (tl_search_witness){from->layer, from->measure, from->domain->scale};
     return tl_search_warm(&cell->problem, &cell->settings, &witness, restart, &work->slot[restart],
                           err);
 }

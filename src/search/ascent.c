@@ -1,9 +1,9 @@
 /* Projected limited-memory BFGS on the product of domain, mass simplex and spectral ball.
  *
- * Coordinates are scaled: tokens by the radius, A by its bound, masses as logarithms. At an active
- * constraint the part of the gradient that only pushes out is removed, so differences of gradients
- * see the curvature of the constraint as well. Steps are projected back; a step that gains nothing
- * is halved. */
+ * Coordinates are scaled: tokens by the scale of the domain (the radius of a ball), A by its bound,
+ * masses as logarithms. At an active constraint the part of the gradient that only pushes out is
+ * removed, so differences of gradients see the curvature of the constraint as well. Steps are
+ * projected back; a step that gains nothing is halved. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -98,9 +98,8 @@ static tl_status evaluate(tl_evaluator *ev, tl_point *p, double *g)
     tl_status status = tl_evaluate(ev, p, &value, g, g + at.mass, gA);
     p->value = value.log_value;
     if (status || !isfinite(value.log_value)) return status;
-    for (size_t k = 0; k < p->m; k++)
-        tl_domain_tangent(problem->domain, p->x + k * p->d, g + k * p->d);
-    for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->radius;
+    tl_domain_tangent_all(problem->domain, p->m, p->x, g);
+    for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->scale;
     mass_tangent(problem, p, g + at.mass);
     if (gA) {
         status = tl_spectral_tangent(p->d, problem->norm_a, p->A, gA);
@@ -158,7 +157,7 @@ static double step_limit(const tl_ascent *a, const layout *at)
 static tl_status move(tl_ascent *a, const tl_search_problem *problem, const tl_point *p, double t)
 {
     const layout at = layout_of(p);
-    const double R = problem->domain->radius;
+    const double R = problem->domain->scale;
     tl_point *q = &a->trial;
     tl_point_copy(q, p);
     for (size_t i = 0; i < at.mass; i++) q->x[i] += t * R * a->step[i];

@@ -21,7 +21,7 @@ static void shake_atom(const tl_search_problem *problem, gsl_rng *rng, double si
 {
     const size_t d = problem->layer->d;
     for (size_t r = 0; r < d; r++)
-        x[r] += size * problem->domain->radius * gsl_ran_gaussian(rng, 1.0) / sqrt((double)d);
+        x[r] += size * problem->domain->scale * gsl_ran_gaussian(rng, 1.0) / sqrt((double)d);
 }
 
 static void move_split(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
@@ -136,8 +136,26 @@ static void move_merge_nearest(tl_point *p)
     merge_pair(p, best_k, best_l);
 }
 
+/* Atoms and multiplicities are those of the domain: only places change. */
+static tl_status move_array(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
+{
+    if (gsl_rng_uniform(rng) < 0.25) {
+        tl_domain_random_all(problem->domain, rng, gsl_rng_uniform(rng) < 0.8, p->m, p->x);
+    } else {
+        const double size = log_uniform(rng, 1e-3, 1.0);
+        const size_t one = pick(rng, p->m);
+        const bool all = gsl_rng_uniform(rng) < 0.5;
+        for (size_t k = 0; k < p->m; k++)
+            if (all || k == one)
+                shake_atom(problem, rng, size / sqrt((double)p->count[k]), p->x + k * p->d);
+    }
+    p->value = (double)NAN;
+    return tl_point_project(problem, p);
+}
+
 tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
 {
+    if (problem->domain->around) return move_array(problem, rng, p);
     const bool held = !isnan(problem->log_mass_ratio), integral = p->integral;
     const bool grow = p->m < p->capacity && (problem->n == 0 || p->m < problem->n);
     const bool shrink = p->m > 2 && !held;

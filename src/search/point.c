@@ -136,7 +136,7 @@ void tl_point_round(const tl_search_problem *problem, tl_point *p)
 
 tl_status tl_point_project(const tl_search_problem *problem, tl_point *p)
 {
-    for (size_t k = 0; k < p->m; k++) tl_domain_project(problem->domain, p->x + k * p->d);
+    tl_domain_project_all(problem->domain, p->m, p->x);
     if (!p->integral) tl_masses_project(problem, p->m, p->log_mass);
     return p->A ? tl_spectral_project(p->d, problem->norm_a, p->A) : TL_OK;
 }
@@ -144,7 +144,8 @@ tl_status tl_point_project(const tl_search_problem *problem, tl_point *p)
 double tl_problem_logit_size(const tl_search_problem *problem)
 {
     const size_t d = problem->layer->d;
-    const double R = problem->domain->radius;
+    const tl_domain *domain = problem->domain;
+    const double R = isfinite(domain->radius) ? domain->radius : domain->scale;
     if (problem->worst_a) return problem->norm_a * R * R;
     double *A = malloc(d * d * sizeof(double)), norm = 0.0;
     if (A) {

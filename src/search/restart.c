@@ -115,7 +115,7 @@ static tl_status make_integral(restart_state *s)
         const tl_status status = try_trial(s, (s->ev.budget - s->ev.used) / 3 + 10, &improved);
         if (status) return status;
     }
-    for (int round = 0; round < 6 && !out_of_time(s); round++) {
+    for (int round = 0; round < 6 && !s->problem->domain->around && !out_of_time(s); round++) {
         tl_status status = exchange_copies(s, &improved);
         if (status || !improved) return status;
         tl_point_copy(&s->trial, &s->best);
@@ -127,7 +127,7 @@ static tl_status make_integral(restart_state *s)
 
 static bool wants_integral(const tl_search_problem *problem, uint64_t r)
 {
-    if (problem->n == 0) return false;
+    if (problem->n == 0 || problem->domain->around) return false;
     return problem->n <= ALWAYS_INTEGRAL || (problem->n <= SOMETIMES_INTEGRAL && r / 2 % 2 == 0);
 }
 
@@ -203,11 +203,11 @@ static tl_status search_near(restart_state *s, const tl_search_witness *witness,
 /* Equal atoms become one; atoms too close to tell apart too, when that costs nothing. */
 static tl_status tidy(restart_state *s)
 {
+    if (s->problem->domain->around) return TL_OK; /* atoms stay those of the domain */
     (void)tl_move_merge(s->problem, &s->best, 0.0);
     tl_point_copy(&s->trial, &s->best);
-    if (!tl_move_merge(s->problem, &s->trial, 1e-7 * s->problem->domain->radius)) return TL_OK;
-    for (size_t k = 0; k < s->trial.m; k++)
-        tl_domain_project(s->problem->domain, s->trial.x + k * s->trial.d);
+    if (!tl_move_merge(s->problem, &s->trial, 1e-7 * s->problem->domain->scale)) return TL_OK;
+    tl_domain_project_all(s->problem->domain, s->trial.m, s->trial.x);
     tl_value value;
     const tl_status status = tl_evaluate(&s->ev, &s->trial, &value, NULL, NULL, NULL);
     if (!status && value.log_value >= s->best.value) {

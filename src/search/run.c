@@ -24,6 +24,23 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
     return TL_OK;
 }
 
+/* The multiplicities of a Frobenius ball are fixed: so are n and the atoms. */
+static tl_status check_domain(const tl_search_problem *p, tl_error *err)
+{
+    const tl_measure *around = p->domain->around;
+    const tl_status status = tl_domain_fits(p->domain, p->layer, err);
+    if (status || !around) return status;
+    if (p->n != around->n)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "search domain: expected n = %llu as its tokens have, found %llu",
+                       (unsigned long long)around->n, (unsigned long long)p->n);
+    if (p->atoms < around->m)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "atoms: expected at least the %zu of the domain, found %zu", around->m,
+                       p->atoms);
+    return TL_OK;
+}
+
 tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *settings,
                           tl_error *err)
 {
@@ -41,9 +58,8 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "search: expected kind \"dot\" without mask, found \"%s\" with mask \"%s\"",
                        tl_kind_name(p->layer->kind), tl_mask_name(p->layer->mask));
-    if (p->domain->d != p->layer->d)
-        return tl_fail(err, TL_ERR_SHAPE, "search domain: expected width %zu, found %zu",
-                       p->layer->d, p->domain->d);
+    tl_status status = check_domain(p, err);
+    if (status) return status;
     if (p->given && p->given->d != p->layer->d)
         return tl_fail(err, TL_ERR_SHAPE, "given tokens: expected width %zu, found %zu",
                        p->layer->d, p->given->d);

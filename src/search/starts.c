@@ -8,7 +8,7 @@
 bool tl_start_applies(const tl_search_problem *problem, tl_start start)
 {
     const size_t d = problem->layer->d;
-    const bool room = problem->atoms >= 2 && problem->n != 1;
+    const bool room = problem->atoms >= 2 && problem->n != 1 && !problem->domain->around;
     switch (start) {
     case TL_START_FEW_DIRAC:
     case TL_START_RANDOM:
@@ -87,6 +87,26 @@ static void start_given(const tl_builder *b)
     if (b->p->A) memcpy(b->p->A, b->problem->layer->head[0].Q, b->d * b->d * sizeof(double));
 }
 
+/* All tokens at once, with the multiplicities of the domain: uniform in the Frobenius ball, on its
+ * sphere, or as given. */
+static tl_status start_array(tl_builder *b, tl_start start)
+{
+    const tl_domain *domain = b->problem->domain;
+    const tl_measure *mu = domain->around;
+    const bool surface = start == TL_START_FEW_DIRAC && gsl_rng_uniform(b->rng) < 0.8;
+    b->p->m = mu->m;
+    memcpy(b->p->count, mu->count, mu->m * sizeof *mu->count);
+    b->p->integral = true;
+    tl_point_count_masses(b->problem, b->p);
+    if (start == TL_START_GIVEN && b->problem->given->m == mu->m)
+        memcpy(b->p->x, b->problem->given->x, mu->m * mu->d * sizeof(double));
+    else
+        tl_domain_random_all(domain, b->rng, surface, mu->m, b->p->x);
+    if (start == TL_START_GIVEN && b->p->A)
+        memcpy(b->p->A, b->problem->layer->head[0].Q, b->d * b->d * sizeof(double));
+    return b->p->A && start != TL_START_GIVEN ? tl_build_random_a(b) : TL_OK;
+}
+
 /* Noise small enough to keep the construction and large enough to leave its symmetric saddles. */
 static void jitter(const tl_builder *b, double size)
 {
@@ -102,7 +122,7 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     const size_t d = problem->layer->d;
     double *axes = calloc(2 * d, sizeof(double));
     if (!axes) return TL_ERR_MEMORY;
-    tl_builder b = {.problem = problem, .rng = rng, .p = p, .d = d, .R = problem->domain->radius};
+    tl_builder b = {.problem = problem, .rng = rng, .p = p, .d = d, .R = problem->domain->scale};
     b.most = p->capacity;
     if (problem->n && problem->n < b.most) b.most = (size_t)problem->n;
     b.centre = problem->domain->centre;
@@ -111,7 +131,9 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     p->integral = false;
     p->value = (double)NAN;
     tl_status status = TL_OK;
-    if (start == TL_START_GIVEN) {
+    if (problem->domain->around) {
+        status = start_array(&b, start);
+    } else if (start == TL_START_GIVEN) {
         start_given(&b);
     } else if (start == TL_START_FEW_DIRAC || start == TL_START_UNBALANCED ||
                start == TL_START_SPLIT || start == TL_START_RANDOM) {
@@ -126,5 +148,6 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     const double sizes[4] = {1e-8, 1e-3, 1e-2, 1e-1};
     const double size = start == TL_START_GIVEN ? 1e-6 : sizes[gsl_rng_uniform_int(rng, 4)];
     jitter(&b, size / fmax(1.0, tl_problem_logit_size(problem) / 64.0));
+    if (p->integral) tl_point_count_masses(problem, p);
     return tl_point_project(problem, p);
 }

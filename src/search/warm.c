@@ -19,7 +19,7 @@ static tl_status measure_carry(const tl_search_problem *problem, const tl_search
                                carry *out)
 {
     const size_t d = problem->layer->d;
-    *out = (carry){.keep = 1.0, .stretch = problem->domain->radius / w->radius};
+    *out = (carry){.keep = 1.0, .stretch = problem->domain->scale / w->radius};
     out->growth = out->stretch * out->stretch;
     if (!problem->worst_a) return TL_OK;
     const tl_status status = tl_norm2_dense(d, d, w->layer->head[0].Q, &out->norm_a);
@@ -95,7 +95,7 @@ tl_status tl_warm_make(const tl_search_problem *problem, const tl_search_witness
     const tl_measure *mu = w->measure;
     carry c;
     *usable = false;
-    if (mu->d != p->d || mu->m > p->capacity) return TL_OK;
+    if (mu->d != p->d || mu->m > p->capacity || problem->domain->around) return TL_OK;
     const tl_status status = measure_carry(problem, w, &c);
     if (status || !has_variant(problem, w, &c, variant)) return status;
     p->m = mu->m;

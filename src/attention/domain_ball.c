@@ -1,0 +1,191 @@
+/* Ball and sphere. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_randist.h>
+
+#include "attention/ball.h"
+#include "attention/domain_kinds.h"
+
+static tl_status alloc_round(tl_domain **out, tl_domain_kind kind, size_t d, double radius,
+                             const double *centre, tl_error *err)
+{
+    tl_domain *domain = NULL;
+    double *copy = NULL;
+    tl_status s;
+
+    if (d > 0 && !(radius > 0 && isfinite(radius)))
+        return tl_fail(err, TL_ERR_DOMAIN, "radius: expected a positive finite number, found %g",
+                       radius);
+    s = tl_domain_vector(&copy, "centre", d, centre, err);
+    if (!s) s = tl_domain_new(&domain, kind, d, err);
+    if (s) {
+        free(copy);
+        return s;
+    }
+    domain->radius = radius;
+    domain->centre = copy;
+    tl_domain_enclose(domain);
+    *out = domain;
+    return TL_OK;
+}
+
+tl_status tl_domain_alloc_ball(tl_domain **out, size_t d, double radius, const double *centre,
+                               tl_error *err)
+{
+    return alloc_round(out, TL_DOMAIN_BALL, d, radius, centre, err);
+}
+
+tl_status tl_domain_alloc_sphere(tl_domain **out, size_t d, double radius, const double *centre,
+                                 tl_error *err)
+{
+    return alloc_round(out, TL_DOMAIN_SPHERE, d, radius, centre, err);
+}
+
+static bool ball_contains(const tl_domain *domain, const double *x)
+{
+    double distance = tl_ball_distance(domain->d, x, domain->centre);
+
+    return distance <= domain->radius * (1 + 4 * DBL_EPSILON);
+}
+
+/* Rounding of a token on the sphere, `units` of them: of the radius, and of the centre where that
+ * is far. */
+static double rounding(const tl_domain *domain, double units)
+{
+    double far = 0;
+
+    for (size_t i = 0; i < domain->d; i++) far = fmax(far, fabs(tl_domain_centre_at(domain, i)));
+    return units * DBL_EPSILON * (domain->radius + far);
+}
+
+static bool reaches_sphere(const tl_domain *domain, const double *x)
+{
+    const double units = 8 * sqrt((double)domain->d) + 8;
+
+    return tl_ball_distance(domain->d, x, domain->centre) >=
+           domain->radius - rounding(domain, units);
+}
+
+static bool sphere_contains(const tl_domain *domain, const double *x)
+{
+    return ball_contains(domain, x) && reaches_sphere(domain, x);
+}
+
+/* x = centre + factor (x - centre); a factor of 0 gives the centre itself. */
+static void shrink(const tl_domain *domain, double factor, double *x)
+{
+    for (size_t i = 0; i < domain->d; i++) {
+        double c = tl_domain_centre_at(domain, i);
+        x[i] = factor > 0 ? c + factor * (x[i] - c) : c;
+    }
+}
+
+/* Onto the sphere from any point but the centre, then inside exactly. */
+static void to_sphere(const tl_domain *domain, double distance, double *x)
+{
+    double step = DBL_EPSILON;
+
+    for (size_t i = 0; i < domain->d; i++) {
+        double c = tl_domain_centre_at(domain, i);
+        x[i] = c + (x[i] - c) / distance * domain->radius;
+    }
+    /* Rounding may have left x outside by a unit or so in the last place, more when the centre is
+     * far. Doubling steps end after at most 53: the last one gives the centre. */
+    while (!tl_ball_holds(domain->d, x, domain->centre, domain->radius)) {
+        shrink(domain, 1 - step, x);
+        step = fmin(1, 2 * step);
+    }
+}
+
+static void ball_project(const tl_domain *domain, double *x)
+{
+    double distance;
+
+    if (tl_ball_holds(domain->d, x, domain->centre, domain->radius)) return;
+    distance = tl_ball_distance(domain->d, x, domain->centre);
+    if (isfinite(distance))
+        to_sphere(domain, distance, x);
+    else
+        shrink(domain, 0, x);
+}
+
+static void sphere_project(const tl_domain *domain, double *x)
+{
+    double distance = tl_ball_distance(domain->d, x, domain->centre);
+
+    if (isfinite(distance) && reaches_sphere(domain, x) &&
+        tl_ball_holds(domain->d, x, domain->centre, domain->radius))
+        return;
+    if (!(isfinite(distance) && distance > 0)) {
+        shrink(domain, 0, x);
+        x[0] += domain->radius;
+        distance = tl_ball_distance(domain->d, x, domain->centre);
+    }
+    to_sphere(domain, distance, x);
+}
+
+/* From a direction x to the point at `radius` of the centre. */
+static void rescale(const tl_domain *domain, double radius, double *x)
+{
+    double distance = tl_ball_distance(domain->d, x, NULL);
+
+    for (size_t i = 0; i < domain->d; i++) {
+        double y = distance > 0 ? x[i] / distance : (i == 0);
+        x[i] = tl_domain_centre_at(domain, i) + y * radius;
+    }
+}
+
+static void ball_random(const tl_domain *domain, gsl_rng *rng, bool surface, double *x)
+{
+    double radius = domain->radius;
+
+    for (size_t i = 0; i < domain->d; i++) x[i] = gsl_ran_gaussian_ziggurat(rng, 1);
+    if (!surface) radius *= pow(gsl_rng_uniform(rng), 1 / (double)domain->d);
+    rescale(domain, radius, x);
+    ball_project(domain, x);
+}
+
+static void sphere_random(const tl_domain *domain, gsl_rng *rng, bool surface, double *x)
+{
+    (void)surface;
+    for (size_t i = 0; i < domain->d; i++) x[i] = gsl_ran_gaussian_ziggurat(rng, 1);
+    rescale(domain, domain->radius, x);
+    sphere_project(domain, x);
+}
+
+/* Removes the radial part of g; where it points inwards only if `both`. */
+static void remove_radial(const tl_domain *domain, const double *x, double distance, bool both,
+                          double *g)
+{
+    double outward = 0;
+
+    for (size_t i = 0; i < domain->d; i++)
+        outward += g[i] * ((x[i] - tl_domain_centre_at(domain, i)) / distance);
+    if (!both && !(outward > 0)) return;
+    for (size_t i = 0; i < domain->d; i++)
+        g[i] -= outward * ((x[i] - tl_domain_centre_at(domain, i)) / distance);
+}
+
+static void ball_tangent(const tl_domain *domain, const double *x, double *g)
+{
+    double distance = tl_ball_distance(domain->d, x, domain->centre);
+
+    /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
+     */
+    if (distance < domain->radius - rounding(domain, 4096)) return;
+    if (distance > 0) remove_radial(domain, x, distance, false, g);
+}
+
+static void sphere_tangent(const tl_domain *domain, const double *x, double *g)
+{
+    double distance = tl_ball_distance(domain->d, x, domain->centre);
+
+    if (distance > 0) remove_radial(domain, x, distance, true, g);
+}
+
+const tl_domain_methods tl_domain_ball_methods = {ball_contains, ball_project, ball_random,
+                                                  ball_tangent};
+const tl_domain_methods tl_domain_sphere_methods = {sphere_contains, sphere_project, sphere_random,
+                                                    sphere_tangent};

@@ -1,0 +1,34 @@
+/* What bounds may use of a domain: the balls that hold it, and the input that it lies around. */
+#include <float.h>
+#include <math.h>
+
+#include "bounds/internal.h"
+
+tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts *head, const tl_layer *layer,
+                                const tl_measure *measure, const tl_domain *domain, tl_error *err)
+{
+    const bool ball = domain->kind == TL_DOMAIN_BALL;
+    tl_status status = tl_domain_fits(domain, layer, err);
+
+    if (status == TL_OK)
+        status =
+            tl_bound_query_init(query, head, layer, measure, domain->centre, domain->radius, err);
+    /* Of a ball nothing is known beyond its radius; others may reach less far from the origin than
+     * the ball about their centre. The margin covers the rounding of a stored token. */
+    if (status == TL_OK && !ball)
+        query->radius_origin =
+            fmin(query->radius_origin,
+                 domain->radius_origin * (1 + 4 * ((double)layer->d + 8) * DBL_EPSILON));
+    return status;
+}
+
+tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
+                                    const tl_domain *domain)
+{
+    tl_bound_query about = *query;
+
+    if (!domain->around || !bound->whole_ball) return about;
+    about.measure = domain->around;
+    about.epsilon = domain->epsilon;
+    return about;
+}
