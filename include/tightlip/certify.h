@@ -119,7 +119,7 @@ typedef struct {
     size_t atom;
     long bits;
     size_t outside; /* verdict outside: the token, and how far */
-    double excess; /* INFINITY where a Frobenius ball has other atoms or multiplicities */
+    double excess;  /* INFINITY where a Frobenius ball has other atoms or multiplicities */
     bool has_claim;
     double claim, claim_log10;
     size_t heads;

@@ -66,7 +66,7 @@ static bool closes(const tl_bound *bound, const tl_cell *cell)
     return bound->provenance != TL_PROVENANCE_REFUTED &&
            bound->provenance != TL_PROVENANCE_CONJECTURE &&
            (!cell->searched || !tl_bound_is_about_one_input(bound) ||
-            (bound->whole_ball && cell->domain->around));
+            (bound->whole_ball && cell->domain->around && !cell->attention.worst_a));
 }
 
 static void keep_least(tl_best_bound *best, const tl_bound *bound, double log_value)
