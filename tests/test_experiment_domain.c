@@ -100,9 +100,9 @@ Test(experiment_domain, parameters_come_from_tensors)
         &ex);
     cr_expect(cell->domain->gain[0] == 1 && cell->domain->gain[1] == -3);
     cr_expect(cell->domain->centre && cell->domain->centre[1] == 2);
-    /* z = t (1, -1), |t| <= 1: the segment from (-1, -1) to (1, 5). */
-    cr_expect_float_eq(cell->domain->radius, sqrt(10), 1e-12);
-    cr_expect_float_eq(cell->domain->radius_origin, sqrt(26), 1e-12);
+    /* z = t (1, -1), |t| <= 1: the segment from (-1, -1) to (1, 5), and margins for rounding. */
+    cr_expect_float_eq(cell->domain->radius, sqrt(10), 1e-11);
+    cr_expect_float_eq(cell->domain->radius_origin, sqrt(26), 1e-11);
     tl_cell_free(cell);
     tl_experiment_free(ex);
     scratch_clear(&dir);
