@@ -207,7 +207,7 @@ Test(bounds, refusals_say_why)
         cr_expect_neq(named, l2, "%s: %s", bound->key, value.why);
         of_this_kind += l2;
     }
-    cr_expect_eq(of_this_kind, 7);
+    cr_expect_eq(of_this_kind, 8);
 }
 
 Test(bounds, meaningless_queries)

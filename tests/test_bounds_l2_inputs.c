@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bounds/l2.h"
+#include "bounds/l2_norm.h"
 #include "support/bound_query.h"
 #include "support/draws.h"
 #include "support/other_kinds.h"
@@ -110,7 +110,7 @@ static double ball_bound(const tl_layer *layer, const input *in)
     tl_head_facts facts[HEADS];
     const tl_bound_query query = query_of(layer, facts, (double)in->n, radius_of(in));
 
-    return exp(log_bound("l2-mean-field", &query));
+    return exp(fmin(log_bound("l2-ball", &query), log_bound("l2-mean-field", &query)));
 }
 
 Test(bounds_l2_inputs, no_input_exceeds_them)
@@ -167,7 +167,8 @@ Test(bounds_l2_inputs, rows_under_a_causal_mask)
         norms_of(layer, in.n, in.x, norm);
         cr_assert_leq(norm[0], exp(log_bound("l2-inf", &query)) * (1 + 1e-12), "trial %d", trial);
         cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)) &&
-                  isnan(log_bound("kim-inf", &query)));
+                  isnan(log_bound("kim-inf", &query)) && isnan(log_bound("l2-ball", &query)) &&
+                  isnan(log_bound("l2-mean-field", &query)));
         tl_layer_free(layer);
     }
     gsl_rng_free(rng);
@@ -228,13 +229,13 @@ Test(bounds_l2_inputs, hypotheses)
     cr_expect_float_eq(exp(log_bound("l2-2", &query)), tl_bounds_l2_norm(5, 1, INFINITY), 1e-12);
     cr_expect(isnan(log_bound("l2-inf", &query)) && isnan(log_bound("kim-inf", &query)));
     query.radius = query.radius_origin = (double)INFINITY;
-    cr_expect(isnan(log_bound("l2-mean-field", &query)));
+    cr_expect(isnan(log_bound("l2-mean-field", &query)) && isnan(log_bound("l2-ball", &query)));
     cr_expect_not(isnan(log_bound("kim-2", &query)));
     query.radius = 1;
     query.infinite = true;
     cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)));
-    cr_expect_float_eq(exp(log_bound("l2-mean-field", &query)), tl_bounds_l2_mean_field(1, 1),
-                       1e-12);
+    cr_expect_float_eq(exp(log_bound("l2-mean-field", &query)),
+                       exp(tl_bounds_l2_log_mean_field(1, 1)), 1e-12);
 }
 
 /* The variants of the kind that are not what the proofs speak of. */

@@ -11,30 +11,6 @@ double tl_bounds_l2_c(double n);
 double tl_bounds_l2_c_star(double n);
 /* Least upper bound of the largest absolute row sum of J_g for k = 1: exact up to rounding. */
 double tl_bounds_l2_line(double n);
-/* sup ||J_g||_2 at n = 2, any k. */
-double tl_bounds_l2_pair(void);
-
-/* Upper bound of ||J_g||_2 for n tokens in R^k; k = 0: any k. lmax >= every lmax(C_i), or INFINITY.
- * Cost: some ms. */
-double tl_bounds_l2_norm(double n, size_t k, double lmax);
-/* The forms it takes the least of, each valid alone. */
-double tl_bounds_l2_form_a(double n, size_t k, double lmax);
-double tl_bounds_l2_form_c(double n, size_t k, double lmax);
-double tl_bounds_l2_form_d(double n, size_t k);
-/* Upper end of the certified supremum of ||J_g||_2 at k = 1; INFINITY where none is known. */
-double tl_bounds_l2_small(double n);
-/* Upper bound of ||J_g|| over measures in a ball of radius r (in y), any number of tokens. */
-double tl_bounds_l2_mean_field(size_t k, double r);
-
-/* log of (sum_i d_i F_i^p)^(1/p) for a column of weights F_i = e^(-(1-e) t_i) (1 + b xi_i^2), p in
- * [1, 2], e in [0, 1/2). */
-double tl_bounds_l2_log_columns(size_t k, double p, double e, double b);
-
-/* Least value found of f over R^dim by GSL's simplex from x (overwritten with the best point),
- * with these first steps. f may return NaN or INFINITY for a point outside its domain. */
-enum { TL_BOUNDS_L2_PARAMETERS = 5 };
-double tl_bounds_l2_minimise(double (*f)(const void *context, const double *x), const void *context,
-                             size_t dim, double *x, const double *step);
 
 /* The maps of one head, each up to a factor kept as a logarithm, so that neither they nor their
  * products leave the double range: U_h = exp(log_u) U, M_h = exp(log_m) M, V_h U_h = exp(log_vu)

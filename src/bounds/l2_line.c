@@ -111,16 +111,3 @@ double tl_bounds_l2_line(double n)
     if (n >= 2 && n < 1e8 && fmod(n, 2) == 0) u = fmin(u, even_line(n));
     return (1 + 4 * u) * (1 + 8 * DBL_EPSILON);
 }
-
-double tl_bounds_l2_pair(void)
-{
-    /* u tanh(u/2) = 3/2 increases in u; an error of u only counts squared. */
-    double u = 2;
-
-    for (int step = 0; step < 40; step++) {
-        double t = tanh(u / 2);
-        u -= (u * t - 1.5) / (t + u * (1 - t * t) / 2);
-    }
-    double t = tanh(u / 2);
-    return (t + u * (1 - t * t)) * (1 + 64 * DBL_EPSILON);
-}

@@ -1,6 +1,8 @@
-/* The spectral norm of L2 attention without its maps, ||J_g||: forms A and C of README section
- * 17. Parameters come from a search and any of them is a bound; the maximum inside is then
- * certified by interval subdivision. */
+/* The spectral norm of L2 attention without its maps, ||J_g||: forms A and C of README "L2
+ * attention: spectral norm", and what they share with form D. Parameters come from a search and any
+ * of them gives a bound; the maximum inside is then certified by subdivision. */
+#include "bounds/l2_norm.h"
+
 #include <float.h>
 #include <gsl/gsl_multimin.h>
 #include <math.h>
@@ -49,12 +51,60 @@ double tl_bounds_l2_minimise(double (*f)(const void *context, const double *x), 
     return best;
 }
 
+double tl_bounds_l2_peak(double (*upper)(const void *context, const double *lo, const double *hi),
+                         const void *context, double end)
+{
+    enum { GRID = 32, STEPS = 14 };
+    const double golden = 0.6180339887498949;
+    double best = 0;
+    int at = 0;
+
+    for (int i = 0; i <= GRID; i++) {
+        const double t = end * i / GRID, value = upper(context, &t, &t);
+        if (value > best) {
+            best = value;
+            at = i;
+        }
+    }
+    double lo = end * (at > 0 ? at - 1 : 0) / GRID, hi = end * (at < GRID ? at + 1 : GRID) / GRID;
+    for (int i = 0; i < STEPS; i++) {
+        const double left = hi - golden * (hi - lo), right = lo + golden * (hi - lo);
+        const double at_left = upper(context, &left, &left);
+        const double at_right = upper(context, &right, &right);
+        best = fmax(best, fmax(at_left, at_right));
+        if (at_left > at_right)
+            hi = right;
+        else
+            lo = left;
+    }
+    return best;
+}
+
+double tl_bounds_l2_peak_certified(double (*upper)(const void *context, const double *lo,
+                                                   const double *hi),
+                                   const void *context, double end)
+{
+    const tl_bounds_box_problem problem = {.dim = 1,
+                                           .lo = {0},
+                                           .hi = {end},
+                                           .context = context,
+                                           .upper = upper,
+                                           .ceiling = (double)INFINITY,
+                                           .tolerance = 1e-6,
+                                           .budget = 4000};
+
+    return tl_bounds_box_max(&problem);
+}
+
 double tl_bounds_l2_log_columns(size_t k, double p, double e, double b)
 {
     const double theta = p * (1 - e) / 2, s = theta * (2 - theta), r = 1 - theta;
-    double bracket = 1 + p * b / (2 * s) + (p - 1) * b * b * (r * r + 2) / (4 * s * s);
+    const double q = sqrt(p - 1);
+    const double bracket = 1 + b / (2 * s) * (2 * q * r + (1 - q) * (1 - q)) +
+                           (p - 1) * b * b * (r * r + 2) / (4 * s * s);
+    const double log_s = k > 0 ? (double)k / 2 * log1p(-r * r) : 0;
 
-    return (log(bracket) - (double)k / 2 * log(s)) / p;
+    return (log(bracket) - log_s) / p;
 }
 
 double tl_bounds_l2_form_a(double n, size_t k, double lmax)
@@ -68,130 +118,82 @@ double tl_bounds_l2_form_a(double n, size_t k, double lmax)
 
 /* Form C at fixed parameters: the maximum over delta = e^(-v) of delta^power kappa(delta). */
 typedef struct {
-    double n, log_n1, c, lmax, top; /* top = 1 + 2 c*, >= every D_i */
-    double mode_e, mode_d;          /* v where E and D are largest */
+    double n, log_n1, c, lmax, top; /* top >= every D_i = 2 lmax(C_i) + P_ii */
+    double mode_e, mode_d;          /* v where E and 2E + delta are largest */
     size_t k;
-    bool columns; /* the family by columns (p free), or the one free of k */
     double x, lambda, power, log_factor;
 } form_c;
 
+/* E(delta), rounded up. */
 static double entropy(const form_c *f, double v)
 {
     if (v <= 0) return 0;
-    double e = -expm1(-v) * (f->log_n1 - log(expm1(v)));
+    const double e = -expm1(-v) * (f->log_n1 - log(expm1(v)));
     return fmax(e, 0) + 16 * DBL_EPSILON * (1 + f->log_n1);
-}
-
-/* Largest D = 2 lambda_i + P_ii over delta = e^(-v), v in [lo, hi]; e_hi >= E there. */
-static double largest_d(const form_c *f, double lo, double hi, double e_lo, double e_hi, double e)
-{
-    double d = fmax(2 * e_lo + exp(-lo), 2 * e_hi + exp(-hi));
-
-    if (lo <= f->mode_d && f->mode_d <= hi) d = f->top;
-    return fmin(fmin(d, f->top), 2 * fmin(e, f->lmax) + exp(-lo));
 }
 
 static double kappa(const void *context, const double *lo, const double *hi)
 {
     const form_c *f = context;
-    const double e_lo = entropy(f, lo[0]), e_hi = entropy(f, hi[0]);
-    double e = fmax(e_lo, e_hi);
+    const double e_lo = entropy(f, *lo), e_hi = entropy(f, *hi);
+    double e = fmax(e_lo, e_hi), d = fmax(2 * e_lo + exp(-*lo), 2 * e_hi + exp(-*hi));
 
-    if (lo[0] <= f->mode_e && f->mode_e <= hi[0]) e = f->c;
-    double d = largest_d(f, lo[0], hi[0], e_lo, e_hi, e) * (1 + 16 * DBL_EPSILON);
-    double room = 1 - d * d / f->lambda;
+    if (*lo <= f->mode_e && f->mode_e <= *hi) e = f->c;
+    if (*lo <= f->mode_d && f->mode_d <= *hi) d = f->top;
+    e = fmin(e, f->lmax);
+    d = fmin(fmin(d, f->top), 2 * e + exp(-*lo)) * (1 + 16 * DBL_EPSILON);
+    const double room = 1 - d * d / f->lambda;
     if (!(room > 0)) return (double)INFINITY;
-    double r = -expm1(-hi[0]) + f->x * fmin(e, f->lmax);
-    return exp(-lo[0] * f->power) * r / room * (1 + 64 * DBL_EPSILON / room);
+    const double r = -expm1(-*hi) + f->x * e;
+    return exp(-*lo * f->power) * r / room * (1 + 64 * DBL_EPSILON / room);
 }
 
 /* x[0] = log x, x[1] = log(lambda / top^2 - 1), x[2] = p. False outside the domain. */
 static bool form_c_set(form_c *f, const double *x)
 {
-    if (fabs(x[0]) > 40 || x[1] < -9 || x[1] > 9) return false;
+    const double p = f->k > 0 ? x[2] : 2;
+
+    if (fabs(x[0]) > 40 || fabs(x[1]) > 9 || !(p >= 1 && p <= 2)) return false;
     f->x = exp(x[0]);
     f->lambda = f->top * f->top * (1 + exp(x[1]));
-    const double b = 4 / f->x;
-    if (!f->columns) {
-        f->power = 0.5;
-        f->log_factor = 0.5 * f->log_n1 + 0.5 * log1p(b * b / 2);
-        return true;
-    }
-    if (!(x[2] >= 1 && x[2] <= 2)) return false;
-    f->power = 1 - 1 / x[2];
-    f->log_factor = f->power * f->log_n1 + tl_bounds_l2_log_columns(f->k, x[2], 0, b);
+    f->power = 1 - 1 / p;
+    f->log_factor = f->power * f->log_n1 + tl_bounds_l2_log_columns(f->k, p, 0, 4 / f->x);
     return true;
 }
 
-/* Near the maximum over v: a grid, then golden section around its best. Not certified. */
 static double form_c_guess(const void *context, const double *x)
 {
     form_c f = *(const form_c *)context;
-    enum { GRID = 24 };
-    const double end = log(f.n), golden = 0.6180339887498949;
-    double best = 0;
-    int at = 0;
 
     if (!form_c_set(&f, x)) return (double)INFINITY;
-    for (int i = 0; i <= GRID; i++) {
-        double v = end * i / GRID, value = kappa(&f, &v, &v);
-        if (value > best) {
-            best = value;
-            at = i;
-        }
-    }
-    double lo = end * fmax(at - 1, 0) / GRID, hi = end * fmin(at + 1, GRID) / GRID;
-    for (int i = 0; i < 12; i++) {
-        double left = hi - golden * (hi - lo), right = lo + golden * (hi - lo);
-        double value_left = kappa(&f, &left, &left), value_right = kappa(&f, &right, &right);
-        best = fmax(best, fmax(value_left, value_right));
-        if (value_left > value_right)
-            hi = right;
-        else
-            lo = left;
-    }
-    return f.lambda + exp(f.log_factor) * best;
-}
-
-static double form_c_family(form_c *f)
-{
-    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS] = {0};
-    static const double step[] = {0.7, 0.7, 0.2};
-    static const double start_p[] = {1, 1.5};
-
-    for (int i = 0; i < (f->columns ? 2 : 1); i++) {
-        double tried[TL_BOUNDS_L2_PARAMETERS] = {-log(1 + f->c) / 2, -1, start_p[i]};
-        double value = tl_bounds_l2_minimise(form_c_guess, f, f->columns ? 3 : 2, tried, step);
-        if (!(value < best)) continue;
-        best = value;
-        for (int k = 0; k < 3; k++) x[k] = tried[k];
-    }
-    if (!(best < (double)INFINITY) || !form_c_set(f, x)) return (double)INFINITY;
-    const tl_bounds_box_problem problem = {.dim = 1,
-                                           .lo = {0},
-                                           .hi = {log(f->n) * (1 + 4 * DBL_EPSILON)},
-                                           .context = f,
-                                           .upper = kappa,
-                                           .ceiling = (double)INFINITY,
-                                           .tolerance = 1e-6,
-                                           .budget = 4000};
-    double square = f->lambda + exp(f->log_factor) * tl_bounds_box_max(&problem);
-    return sqrt(square) * (1 + 64 * DBL_EPSILON * (1 + fabs(f->log_factor)));
+    return f.lambda + exp(f.log_factor) * tl_bounds_l2_peak(kappa, &f, log(f.n));
 }
 
 double tl_bounds_l2_form_c(double n, size_t k, double lmax)
 {
-    const double c_star = tl_bounds_l2_c_star(n);
+    static const double step[] = {0.7, 0.7, 0.2}, start_p[] = {2, 1, 1.5};
+    double best = (double)INFINITY, x[TL_BOUNDS_L2_PARAMETERS] = {0};
+
+    if (n < 2) return 1;
+    const double c_star = tl_bounds_l2_c_star(n), c = tl_bounds_l2_c(n);
     form_c f = {.n = n,
                 .log_n1 = log(n - 1),
-                .c = tl_bounds_l2_c(n),
+                .c = c,
                 .lmax = lmax,
-                .top = fmin(1 + 2 * c_star, 1 + 2 * lmax),
+                .top = 1 + 2 * fmin(c_star, lmax),
+                .mode_e = log1p(c),
                 .mode_d = log1p(c_star),
                 .k = k};
-    f.mode_e = log1p(f.c);
-    if (n < 2) return 1;
-    double best = form_c_family(&f);
-    f.columns = true;
-    return k > 0 ? fmin(best, form_c_family(&f)) : best;
+    for (int i = 0; i < (k > 0 ? 3 : 1); i++) {
+        double tried[TL_BOUNDS_L2_PARAMETERS] = {-log1p(c) / 2, -1, start_p[i]};
+        const double value = tl_bounds_l2_minimise(form_c_guess, &f, k > 0 ? 3 : 2, tried, step);
+        if (!(value < best)) continue;
+        best = value;
+        for (int j = 0; j < 3; j++) x[j] = tried[j];
+    }
+    if (!(best < (double)INFINITY) || !form_c_set(&f, x)) return (double)INFINITY;
+    const double end = log(n) * (1 + 4 * DBL_EPSILON);
+    const double peak = tl_bounds_l2_peak_certified(kappa, &f, end);
+    return sqrt(f.lambda + exp(f.log_factor) * peak) *
+           (1 + 64 * DBL_EPSILON * (1 + fabs(f.log_factor)));
 }

@@ -1,37 +1,23 @@
-/* Spectral norm of L2 attention over all inputs, and over measures in a ball. Proofs: README
- * section 17. */
+/* Spectral norm of L2 attention over all inputs, over those in a ball, and over measures in a ball:
+ * heads combined. Proofs: README section 17. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "bounds/l2.h"
+#include "bounds/l2_norm.h"
 #include "tightlip/linalg.h"
-
-double tl_bounds_l2_small(double n)
-{
-    /* Upper ends of `tightlip exact --attention l2 --whole-space --n N`, README section 17.6;
-     * recomputed by test_bounds_l2. */
-    static const double certified[] = {1.9446620, 2.0942};
-
-    if (n > 2 && n < 4) return certified[0];
-    return n > 3 && n < 5 ? certified[1] : (double)INFINITY;
-}
 
 double tl_bounds_l2_norm(double n, size_t k, double lmax)
 {
+    const double small = tl_bounds_l2_small(n, k);
+
     if (n <= 1) return 1;
-    if (n <= 2) return fmin(tl_bounds_l2_pair(), tl_bounds_l2_form_a(n, k, lmax));
-    double best = fmin(tl_bounds_l2_form_a(n, k, lmax), tl_bounds_l2_form_c(n, k, lmax));
-    if (k > 0) best = fmin(best, tl_bounds_l2_form_d(n, k));
-    return k == 1 ? fmin(best, tl_bounds_l2_small(n)) : best;
-}
-
-double tl_bounds_l2_mean_field(size_t k, double r)
-{
-    const double square = r * r;
-    double extra = square / 2 + log1p(sqrt(2.0) * r);
-
-    if (k > 0) extra = fmin(extra, (double)k / 4 * log(4.0 / 3) + log1p(r * sqrt(8.0 / 3)));
-    return (2 * square + exp(extra)) * (1 + 64 * DBL_EPSILON * (1 + square + extra));
+    if (isinf(lmax) && isfinite(small)) return small;
+    /* n tokens span n - 1 dimensions, and the column sums know no others. */
+    if ((double)k > n - 1) k = (size_t)(n - 1);
+    return fmin(fmin(small, tl_bounds_l2_form_a(n, k, lmax)),
+                fmin(tl_bounds_l2_form_c(n, k, lmax), tl_bounds_l2_form_d(n, k, lmax)));
 }
 
 /* Logarithms of the norms of the maps of one head, rounded up but for that of `size`. */
@@ -76,64 +62,160 @@ static tl_status norms_of(const tl_bound_query *query, size_t h, map_norms *norm
     return status;
 }
 
-typedef double (*head_bound)(const tl_bound_query *query, size_t k, double log_norm_u);
+/* log of a bound of ||J_g|| for heads of width k; log_u: the largest log ||U_h|| among them. */
+typedef double (*head_bound)(const tl_bound_query *query, size_t k, double log_u);
 
-static double over_everything(const tl_bound_query *query, size_t k, double log_norm_u)
+static double over_everything(const tl_bound_query *query, size_t k, double log_u)
 {
-    (void)log_norm_u;
-    return tl_bounds_l2_norm(query->n, k, (double)INFINITY);
+    (void)log_u;
+    return log(tl_bounds_l2_norm(query->n, k, (double)INFINITY));
 }
 
-static double over_ball(const tl_bound_query *query, size_t k, double log_norm_u)
+/* ||U|| R, rounded up. */
+static double radius_in_y(const tl_bound_query *query, double log_u)
 {
-    const double r =
-        exp(log_norm_u) * query->radius * (1 + 8 * DBL_EPSILON * (1 + fabs(log_norm_u)));
-    double best = tl_bounds_l2_mean_field(k, r);
-
-    if (query->infinite) return best;
-    return fmin(best, tl_bounds_l2_norm(query->n, k, r * r));
+    return exp(log_u) * query->radius * (1 + 8 * DBL_EPSILON * (1 + tl_bounds_finite(log_u)));
 }
 
-/* min( sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2) ). */
-static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bound_value *value)
+static double over_measures(const tl_bound_query *query, size_t k, double log_u)
 {
-    const double none = -(double)INFINITY, log_o = log(query->norm_o);
-    double sum = none, squares = none, last_u = (double)NAN, bound = 0, size = 0;
-    size_t last_k = 0;
+    return tl_bounds_l2_log_mean_field(k, radius_in_y(query, log_u));
+}
+
+static double over_ball(const tl_bound_query *query, size_t k, double log_u)
+{
+    const double r = radius_in_y(query, log_u);
+
+    return fmin(tl_bounds_l2_log_mean_field(k, r), log(tl_bounds_l2_norm(query->n, k, r * r)));
+}
+
+typedef struct {
+    map_norms norm;
+    double log_l;
+} head_values;
+
+/* The norms of all heads, and a bound for each width once. */
+static tl_status fill(const tl_bound_query *query, head_bound of_head, head_values *head)
+{
+    for (size_t h = 0; h < query->heads; h++) {
+        tl_status status = norms_of(query, h, &head[h].norm);
+        if (status) return status;
+    }
+    for (size_t h = 0; h < query->heads; h++) {
+        const size_t k = query->head[h].width;
+        double log_u = -(double)INFINITY;
+        size_t first = h;
+        for (size_t i = query->heads; i-- > 0;)
+            if (query->head[i].width == k) {
+                first = i;
+                log_u = fmax(log_u, head[i].norm.u);
+            }
+        head[h].log_l = first < h ? head[first].log_l : of_head(query, k, log_u);
+    }
+    return TL_OK;
+}
+
+/* Puts a (rows x k) times scale into the columns of all (rows x width) from column `at`. */
+static void place(double *all, size_t width, size_t at, const double *a, size_t rows, size_t k,
+                  double scale)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < k; j++) all[i * width + at + j] = a[i * k + j] * scale;
+}
+
+/* log of ||[a_h M_h]|| ||[b_h U_h]||, a_h b_h = L_h: all heads side by side, balanced so that
+ * a_h ||M_h|| = b_h ||U_h||, and over the largest of these. */
+static tl_status side_by_side(const tl_bound_query *query, const head_values *head,
+                              double *log_value)
+{
+    const tl_layer *layer = query->layer;
+    double top = -(double)INFINITY, error = 0, log_m = 0, log_u = 0;
+    size_t width = 0, at = 0;
+    tl_status status = TL_OK;
 
     for (size_t h = 0; h < query->heads; h++) {
-        map_norms norms;
-        const size_t k = query->head[h].width;
-        tl_status status = norms_of(query, h, &norms);
-        if (status) return status;
-        if (k != last_k || !(norms.u >= last_u && norms.u <= last_u))
-            bound = log(of_head(query, k, norms.u));
-        last_k = k;
-        last_u = norms.u;
-        sum = tl_bounds_log_add(sum, norms.m + norms.u + bound);
-        squares = tl_bounds_log_add(squares, 2 * (norms.vu + norms.u + bound));
-        size += 2 * norms.size + 3 * tl_bounds_finite(bound) + 1;
+        width += query->head[h].width;
+        top = fmax(top, head[h].norm.m + head[h].norm.u + head[h].log_l);
     }
-    return tl_bounds_l2_answer(value, fmin(sum, log_o + squares / 2),
-                               size + tl_bounds_finite(log_o));
+    if (!isfinite(top)) return TL_OK;
+    double *m = calloc(width * (layer->out + layer->d), sizeof *m);
+    if (!m) return TL_ERR_MEMORY;
+    double *u = m + width * layer->out;
+    for (size_t h = 0; h < query->heads && !status; h++) {
+        const map_norms *norm = &head[h].norm;
+        const double log_a = (head[h].log_l + norm->u - norm->m) / 2;
+        tl_bounds_l2_head own;
+        if (!isfinite(log_a)) continue; /* a head that does nothing */
+        status = tl_bounds_l2_head_init(&own, layer, h);
+        if (!status) {
+            const double scale = exp(log_a + own.log_m - top / 2);
+            error += own.m_error * scale;
+            place(m, width, at, own.M, own.out, own.k, scale);
+            place(u, width, at, own.U, own.d, own.k,
+                  exp(head[h].log_l - log_a + own.log_u - top / 2));
+            at += own.k;
+        }
+        tl_bounds_l2_head_clear(&own);
+    }
+    if (!status) status = log_norm(&log_m, layer->out, width, m, error);
+    if (!status) status = log_norm(&log_u, layer->d, width, u, 0);
+    if (!status) *log_value = log_m + log_u + top;
+    free(m);
+    return status;
+}
+
+/* The least of sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2), and all
+ * heads side by side. */
+static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bound_value *value)
+{
+    head_values *head = calloc(query->heads, sizeof *head);
+    const double none = -(double)INFINITY, log_o = log(query->norm_o);
+    double sum = none, squares = none, beside = (double)INFINITY, size = tl_bounds_finite(log_o);
+
+    if (!head) return TL_ERR_MEMORY;
+    tl_status status = fill(query, of_head, head);
+    for (size_t h = 0; h < query->heads && !status; h++) {
+        const map_norms *norm = &head[h].norm;
+        const double log_l = head[h].log_l;
+        sum = tl_bounds_log_add(sum, norm->m + norm->u + log_l);
+        squares = tl_bounds_log_add(squares, 2 * (norm->vu + norm->u + log_l));
+        size += 2 * norm->size + 3 * tl_bounds_finite(log_l) + 1;
+    }
+    if (!status && query->layer && query->heads > 1) status = side_by_side(query, head, &beside);
+    free(head);
+    if (status) return status;
+    return tl_bounds_l2_answer(value, fmin(fmin(sum, log_o + squares / 2), beside), size);
+}
+
+static bool applies(const tl_bound_query *query, tl_bound_value *value)
+{
+    return tl_bounds_is_l2(query, value) && tl_bounds_is_unmasked(query, value) &&
+           tl_bounds_l2_has_norms(query, value);
 }
 
 static tl_status l2_2(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!tl_bounds_is_l2(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_is_finite_n(query, value) || !tl_bounds_l2_has_norms(query, value))
-        return TL_OK;
+    if (!applies(query, value) || !tl_bounds_is_finite_n(query, value)) return TL_OK;
     return combine(query, over_everything, value);
+}
+
+static bool in_ball(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (isfinite(query->radius)) return true;
+    (void)tl_bounds_refuse(value, "needs tokens in a ball; on the whole space see l2-2");
+    return false;
+}
+
+static tl_status l2_ball(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
+    return combine(query, query->infinite ? over_measures : over_ball, value);
 }
 
 static tl_status l2_mean_field(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!tl_bounds_is_l2(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_l2_has_norms(query, value))
-        return TL_OK;
-    if (!isfinite(query->radius))
-        return tl_bounds_refuse(value, "needs tokens in a ball; on the whole space see l2-2");
-    return combine(query, over_ball, value);
+    if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
+    return combine(query, over_measures, value);
 }
 
 const tl_bound tl_bound_l2_2 = {
@@ -147,10 +229,21 @@ const tl_bound tl_bound_l2_2 = {
     .evaluate = l2_2,
 };
 
+const tl_bound tl_bound_l2_ball = {
+    .key = "l2-ball",
+    .title = "l2-2 with lmax(C_i) <= r^2, r = ||U|| R, or l2-mean-field where that is less",
+    .citation = "tightlip, src/bounds/README.md section 17.5",
+    .hypotheses = "L2 attention with tied query and key, no mask; tokens in a ball about any "
+                  "centre; the same n",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_BALL,
+    .provenance = TL_PROVENANCE_PROVEN,
+    .evaluate = l2_ball,
+};
+
 const tl_bound tl_bound_l2_mean_field = {
     .key = "l2-mean-field",
-    .title =
-        "||M|| ||U|| (2 r^2 + O(r)), r = ||U|| R, any masses; l2-2 with lmax <= r^2 at finite n",
+    .title = "||M|| ||U|| (2 r^2 + O(r)), r = ||U|| R, any masses and any n",
     .citation = "tightlip, src/bounds/README.md section 17.5",
     .hypotheses =
         "L2 attention with tied query and key, no mask; tokens in a ball about any centre",

@@ -33,6 +33,7 @@ static const tl_bound *const table[] = {
     &tl_bound_exact_1d,
     &tl_bound_l2_inf,
     &tl_bound_l2_2,
+    &tl_bound_l2_ball,
     &tl_bound_l2_mean_field,
 };
 
