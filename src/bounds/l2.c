@@ -89,6 +89,10 @@ bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value)
                                tl_kind_name(query->kind));
         return false;
     }
+    if (query->layer && !query->layer->value_factor) {
+        (void)tl_bounds_refuse(value, "A does not stand behind V: not Lipschitz");
+        return false;
+    }
     for (size_t h = 0; query->layer && h < query->heads; h++)
         if (query->layer->head[h].K) {
             (void)tl_bounds_refuse(value, "head %zu: query and key are not tied: not Lipschitz", h);

@@ -93,16 +93,30 @@ static tl_status read_long_head(const tl_bindings *b, const config_setting_t *at
     return s;
 }
 
-static tl_status read_heads(const tl_bindings *b, const config_setting_t *list, size_t *d,
-                            head_parts *parts, tl_head *head, tl_error *err)
+/* Kind l2: query and key are one map. */
+static tl_status read_tied_head(const tl_bindings *b, const config_setting_t *at, size_t d,
+                                head_parts *p, tl_head *head, tl_error *err)
+{
+    static const char *const keys[] = {"Q", "V"};
+    tl_status s = tl_config_keys(b->experiment, at, keys, 2, err);
+
+    if (!s) s = read_part(b, at, "Q", d, &p->Q, err);
+    if (!s) s = read_part(b, at, "V", d, &p->V, err);
+    *head = (tl_head){.k = p->Q.rows, .v = p->V.rows, .Q = p->Q.a, .V = p->V.a, .scale = 1};
+    return s;
+}
+
+static tl_status read_heads(const tl_bindings *b, tl_kind kind, const config_setting_t *list,
+                            size_t *d, head_parts *parts, tl_head *head, tl_error *err)
 {
     size_t count = (size_t)config_setting_length(list);
 
     for (size_t h = 0; h < count; h++) {
         const config_setting_t *at = config_setting_get_elem(list, (unsigned)h);
         bool brief = config_setting_is_group(at) && config_setting_get_member(at, "A");
-        tl_status s = brief ? read_short_head(b, at, *d, &parts[h], &head[h], err)
-                            : read_long_head(b, at, *d, &parts[h], &head[h], err);
+        tl_status s = kind == TL_KIND_L2 ? read_tied_head(b, at, *d, &parts[h], &head[h], err)
+                      : brief            ? read_short_head(b, at, *d, &parts[h], &head[h], err)
+                                         : read_long_head(b, at, *d, &parts[h], &head[h], err);
         if (s) return s;
         if (*d == 0) *d = parts[h].Q.cols;
         if (parts[h].Q.cols != *d || parts[h].V.cols != *d)
@@ -150,11 +164,10 @@ tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error
     if (!s && (!parts || !head)) s = tl_config_fail(ex, list, err, TL_ERR_MEMORY, "out of memory");
     if (!s) s = tl_bindings_integer(b, ex->attention, "d", "d", 1, 100000, &width, NULL, err);
     d = (size_t)width;
-    if (!s) s = read_heads(b, list, &d, parts, head, err);
+    if (!s) s = read_heads(b, out->kind, list, &d, parts, head, err);
     if (!s) s = read_output(b, head, heads, &O, err);
     if (!s)
-        s = tl_layer_alloc(&out->layer, TL_KIND_DOT, TL_MASK_NONE, d, heads, head, O.a, O.rows,
-                           err);
+        s = tl_layer_alloc(&out->layer, out->kind, TL_MASK_NONE, d, heads, head, O.a, O.rows, err);
     free(O.a);
     free(head);
     parts_free(parts, heads);

@@ -164,6 +164,7 @@ TL_MUST_USE tl_status tl_matrix_preset(const tl_bindings *b, const config_settin
                                        tl_error *err);
 
 typedef struct {
+    tl_kind kind;
     tl_layer *layer; /* owned */
     bool worst_a;
     double norm_a;

@@ -6,23 +6,25 @@
 
 #include "tightlip/model.h"
 
-/* kind and mask: what the Jacobian module can do today. */
-static tl_status check_kind(const tl_bindings *b, tl_error *err)
+/* kind and mask: what the search can do today. */
+static tl_status check_kind(const tl_bindings *b, tl_kind *k, tl_error *err)
 {
     const config_setting_t *group = b->experiment->attention;
     const config_setting_t *kind = config_setting_get_member(group, "kind");
     const config_setting_t *mask = config_setting_get_member(group, "mask");
     const char *word;
-    tl_kind k;
     tl_mask m;
     tl_status s;
 
     if (kind) {
         s = tl_config_text(b->experiment, kind, &word, err);
         if (s) return s;
-        if (tl_kind_from_name(word, &k) || k != TL_KIND_DOT)
+        if (tl_kind_from_name(word, k) || (*k != TL_KIND_DOT && *k != TL_KIND_L2))
             return tl_config_fail(b->experiment, kind, err, TL_ERR_UNSUPPORTED,
-                                  "expected \"dot\", found \"%.60s\"", word);
+                                  "expected \"dot\" or \"l2\", found \"%.60s\"", word);
+        if (*k == TL_KIND_L2 && !config_setting_get_member(group, "heads"))
+            return tl_config_fail(b->experiment, kind, err, TL_ERR_UNSUPPORTED,
+                                  "kind \"l2\": expected heads = ({ Q; V; }, ..), found none");
     }
     if (mask) {
         s = tl_config_text(b->experiment, mask, &word, err);
@@ -172,7 +174,7 @@ tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error 
 
     *out = (tl_layer_spec){.norm_a = 1};
     if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
-    s = check_kind(b, err);
+    s = check_kind(b, &out->kind, err);
     if (s) return s;
     module = config_setting_get_member(group, "module");
     if (module) return read_module(b, module, out, err);

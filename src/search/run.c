@@ -14,6 +14,10 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
 {
     if (!p->worst_a) return TL_OK;
     const tl_head *head = p->layer->head;
+    if (p->layer->kind != TL_KIND_DOT)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "A = \"worst\": expected kind \"dot\", found \"%s\"",
+                       tl_kind_name(p->layer->kind));
     if (p->layer->heads != 1 || head->K || head->bq)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "A = \"worst\": expected one head given by A and V, found %zu heads%s",
@@ -54,10 +58,13 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "objective \"%s\": expected norm \"2\", found \"%s\"",
                        tl_objective_name(p->objective), tl_norm_name(p->norm));
-    if (p->layer->kind != TL_KIND_DOT || p->layer->mask != TL_MASK_NONE)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "search: expected kind \"dot\" without mask, found \"%s\" with mask \"%s\"",
-                       tl_kind_name(p->layer->kind), tl_mask_name(p->layer->mask));
+    const bool known = p->layer->kind == TL_KIND_DOT || p->layer->kind == TL_KIND_L2;
+    if (!known || p->layer->mask != TL_MASK_NONE)
+        return tl_fail(
+            err, TL_ERR_UNSUPPORTED,
+            "search: expected kind \"dot\" or \"l2\" without mask, found \"%s\" with mask "
+            "\"%s\"",
+            tl_kind_name(p->layer->kind), tl_mask_name(p->layer->mask));
     tl_status status = check_domain(p, err);
     if (status) return status;
     if (p->given && p->given->d != p->layer->d)
