@@ -152,7 +152,7 @@ plot \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound castin-general', \
   $line1 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#D55E00' notitle, \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -184,6 +184,32 @@ $line4 << EOD
 5.75 15.69947311
 6 17.01147676
 EOD
+$line5 << EOD
+0.25 0.07683165227
+0.5 0.2683513521
+0.75 0.5191416209
+1 0.8086540687
+1.25 1.139485644
+1.5 1.519632996
+1.75 1.953868759
+2 2.442465266
+2.25 2.983557045
+2.5 3.575400664
+2.75 4.217151853
+3 4.908698571
+3.25 5.650297473
+3.5 6.442325203
+3.75 7.285163528
+4 8.179160678
+4.25 9.124623942
+4.5 10.12182219
+4.75 11.17099062
+5 12.2723354
+5.25 13.42603787
+5.5 14.6322581
+5.75 15.89113783
+6 17.20280307
+EOD
 set title 'In mean field the constant grows like exp(R^2): faster than any exponential of R' . "\n" . 'Measures on a ball of radius R, n = infinity, V = I, A = -I and the worst A of norm 1' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
@@ -199,13 +225,14 @@ set ytics ('1' 0, '10^{4}' 4, '10^{8}' 8, '10^{12}' 12, '10^{16}' 16, '10^{20}' 
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
+  $line5 using 1:2 with lines lw 2 dt solid lc rgb '#0072B2' title 'bound kernel, A = minus-identity', \
   $line4 using 1:2 with lines lw 2 dt '--..' lc rgb '#737373' title 'bound sharp', \
   $line3 using 1:2 with lines lw 2 dt '.' lc rgb '#303030' title 'bound schur', \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'bound castin-mean-field', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, A = worst', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, A = worst', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, A = minus-identity'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, A = minus-identity'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -212,7 +212,7 @@ plot \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound castin-mean-field', \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound castin-general', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

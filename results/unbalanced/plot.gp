@@ -3,15 +3,15 @@
 if (!exists('svg')) svg = 'plot.svg'
 if (!exists('png')) png = 'plot.png'
 $point0 << EOD
--12 8.445647454e-11
--11.5 2.670750241e-10
--11 8.44565034e-10
--10.5 2.670749173e-09
--10 8.445650169e-09
--9.5 2.670748916e-08
--9 8.445648389e-08
--8.5 2.670747268e-07
--8 8.445631923e-07
+-12 8.445650136e-11
+-11.5 2.670749093e-10
+-11 8.445649689e-10
+-10.5 2.670749076e-09
+-10 8.445650015e-09
+-9.5 2.670748912e-08
+-9 8.44564837e-08
+-8.5 2.670747267e-07
+-8 8.445631921e-07
 -7.5 2.670730819e-06
 -7 8.445467441e-06
 -6.5 2.670566349e-05
@@ -30,15 +30,15 @@ $point0 << EOD
 0 0.2045646164
 EOD
 $line0 << EOD
--12 8.445647454e-11
--11.5 2.670750241e-10
--11 8.44565034e-10
--10.5 2.670749173e-09
--10 8.445650169e-09
--9.5 2.670748916e-08
--9 8.445648389e-08
--8.5 2.670747268e-07
--8 8.445631923e-07
+-12 8.445650136e-11
+-11.5 2.670749093e-10
+-11 8.445649689e-10
+-10.5 2.670749076e-09
+-10 8.445650015e-09
+-9.5 2.670748912e-08
+-9 8.44564837e-08
+-8.5 2.670747267e-07
+-8 8.445631921e-07
 -7.5 2.670730819e-06
 -7 8.445467441e-06
 -6.5 2.670566349e-05
@@ -57,9 +57,9 @@ $line0 << EOD
 0 0.2045646164
 EOD
 $point1 << EOD
--12 5.266010913e-08
+-12 5.266010869e-08
 -11.5 1.665258415e-07
--11 5.266005108e-07
+-11 5.266005107e-07
 -10.5 1.665252653e-06
 -10 5.265947487e-06
 -9.5 1.665195036e-05
@@ -84,9 +84,9 @@ $point1 << EOD
 0 0.2046239585
 EOD
 $line1 << EOD
--12 5.266010913e-08
+-12 5.266010869e-08
 -11.5 1.665258415e-07
--11 5.266005108e-07
+-11 5.266005107e-07
 -10.5 1.665252653e-06
 -10 5.265947487e-06
 -9.5 1.665195036e-05
@@ -288,15 +288,15 @@ set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
   $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'found, R = 3', \
+  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'found, certified, R = 3', \
   $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, R = 2.5', \
+  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, certified, R = 2.5', \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, R = 2', \
+  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, R = 2', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, R = 1.5', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, R = 1.5', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, R = 1'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, R = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
