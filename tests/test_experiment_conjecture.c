@@ -10,6 +10,7 @@
 #define CONJECTURES                                                                          \
     "conjecture = ( { key = \"low\"; log = \"log(norm_v) + g/8\"; },"                        \
     "               { key = \"root-n\"; log = \"log(n + 1e9)\"; scope = \"mean-field\"; }, " \
+    "               { key = \"seen\"; log = \"log(10 + lambda_max*n)\"; },"                  \
     "               { key = \"rows\"; log = \"log(1 + 2*g)\"; norm = \"inf2\"; } );"
 
 static json_t *row_of(const json_t *record, const char *key)
@@ -33,7 +34,12 @@ Test(experiment_conjecture, tested_in_every_cell)
     tl_experiment *ex = experiment_from(&dir, SMALL_EXPERIMENT CONJECTURES);
     (void)snprintf(results, sizeof results, "%s", scratch_path(&dir, "results"));
     const tl_run_options options = {.directory = results, .threads = 1};
-    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    /* n = infinity is where root-n and seen have no finite value; the files hold the rest. */
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_ERR_NUMERIC, "%s", err.text);
+    cr_expect(strstr(err.text,
+                     "no finite value in 1 of 5 cells; the first: conjecture \"root-n\": "
+                     "cell 4 (n = inf): expected a finite number, found inf at n = inf, "),
+              "%s", err.text);
     char *text = results_text(results, "cells.ndjson"), *line = text;
     size_t cells = 0, refuted = 0, infinite = 0;
     for (; *line; cells++) {
@@ -50,11 +56,18 @@ Test(experiment_conjecture, tested_in_every_cell)
         cr_expect_float_eq(value, 2.25 / 8 / log(10), 1e-12);
         cr_expect_eq(json_is_true(json_object_get(low, "refuted")), found > value + 1e-12);
         refuted += json_is_true(json_object_get(low, "refuted"));
+        const char *why = json_string_value(json_object_get(low, "why"));
+        cr_expect_eq(why && strcmp(why, "refuted by the found value") == 0, found > value + 1e-12);
+        cr_expect_eq(json_is_true(json_object_get(row_of(record, "seen"), "applicable")),
+                     json_is_true(json_object_get(root, "applicable")));
         cr_expect_not(json_is_true(json_object_get(record, "violation")));
         const char *best = json_string_value(json_object_get(record, "best_bound"));
         cr_expect(strcmp(best, "low") && strcmp(best, "root-n"));
         cr_expect(json_is_false(json_object_get(row_of(record, "rows"), "comparable")));
-        infinite += json_is_false(json_object_get(root, "applicable"));
+        if (json_is_false(json_object_get(root, "applicable"))) {
+            infinite++;
+            cr_expect(strstr(json_string_value(json_object_get(root, "why")), "n = inf"));
+        }
         json_decref(record);
         line = end + 1;
     }
@@ -75,7 +88,8 @@ Test(experiment_conjecture, what_is_refused)
         const char *text, *says;
     } rows[] = {
         {"conjecture = ( { key = \"a\"; log = \"log(q)\"; } );", "unknown name 'q'"},
-        {"conjecture = ( { key = \"a\"; log = \"log(\"; } );", "conjecture \"a\": formula"},
+        {"conjecture = ( { key = \"a\"; log = \"log(\"; } );",
+         "conjecture \"a\": position 5: Unexpected end"},
         {"conjecture = ( { key = \"sharp\"; log = \"1\"; } );", "found that of a bound"},
         {"conjecture = ( { key = \"a\"; log = \"1\"; }, { key = \"a\"; log = \"2\"; } );",
          "found it twice"},
@@ -83,6 +97,10 @@ Test(experiment_conjecture, what_is_refused)
         {"conjecture = ( { key = \"a\"; log = \"1\"; norm = \"7\"; } );", "7"},
         {"conjecture = ( { key = \"a\"; log = \"1\"; scope = \"moon\"; } );", "moon"},
         {"conjecture = ( { key = \"a\"; log = \"1\"; extra = 1; } );", "extra"},
+        {"conjecture = ( { key = \"a b\"; log = \"1\"; } );", "letters, digits"},
+        {"conjecture = ( { key = \"\"; log = \"1\"; } );", "letters, digits"},
+        {"conjecture = ( { key = \"a-key-of-nineteen--\"; log = \"1\"; } );", "at most 18"},
+        {"conjecture = ( { key = \"a\"; log = \"1, n\"; } );", "one formula"},
         {"conjecture = ( 1 );", "a group"},
         {"conjecture = 1;", "a list of groups"},
     };

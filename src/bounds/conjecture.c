@@ -2,16 +2,14 @@
  * microseconds, and nothing is shared between threads. */
 #include "tightlip/conjecture.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #ifdef TL_WITH_MUPARSER
 #include <muParserDLL.h>
 #endif
 
-#include "bounds/local.h"
-#include "tightlip/linalg.h"
 #include "tightlip/text.h"
 
 #define X(id, name, text) name,
@@ -31,122 +29,51 @@ const char *tl_conjecture_variable_text(size_t i)
     return i < TL_CONJECTURE_COUNT ? texts[i] : NULL;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-
-static double largest(const tl_bound_query *query, double (*of)(const tl_head_facts *))
-{
-    double most = 0;
-
-    for (size_t h = 0; h < query->heads; h++) most = fmax(most, of(&query->head[h]));
-    return most;
-}
-
-static double norm_a(const tl_head_facts *head)
-{
-    return head->norm_a;
-}
-
-static double norm_v(const tl_head_facts *head)
-{
-    return head->norm_v;
-}
-
-static double rho(const tl_head_facts *head)
-{
-    return head->rho;
-}
-
-/* lmax of C_i = sum_l P_il xi_l xi_l': the square of the norm of the rows P_il^(1/2) xi_l. */
-static tl_status spread_of_row(const tl_bounds_tokens *t, size_t i, double *rows, double *lmax)
-{
-    const size_t m = t->m, d = t->d;
-    double *mean = rows + m * d, norm = 0;
-
-    memset(mean, 0, d * sizeof *mean);
-    for (size_t l = 0; l < m; l++) tl_axpy(d, exp(t->log_p[i * m + l]), t->shift + l * d, mean);
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < d; r++)
-            rows[l * d + r] = exp(t->log_p[i * m + l] / 2) * (t->shift[l * d + r] - mean[r]);
-    tl_status status = tl_norm2_dense(m, d, rows, &norm);
-    *lmax = norm * norm;
-    return status;
-}
-
-static void raise_to(double *most, double value)
-{
-    *most = fmax(*most, value);
-}
-
-/* Facts at the tokens of one head, maximised into facts. */
-static tl_status head_at_tokens(const tl_bound_query *query, size_t h, tl_conjecture_facts *facts)
-{
-    const tl_measure *mu = query->measure;
-    const size_t m = mu->m;
-    double *value = facts->value, lmax = 0;
-    double *rows = malloc((m + 1) * mu->d * sizeof *rows);
-    tl_bounds_tokens t = {0};
-    tl_status status = rows ? tl_bounds_tokens_init(&t, query->layer, h, mu) : TL_ERR_MEMORY;
-
-    for (size_t l = 0; l < m && status == TL_OK; l++) {
-        double column = 0;
-        for (size_t k = 0; k < m; k++) {
-            raise_to(&value[TL_CONJECTURE_WEIGHT], exp(t.log_p[k * m + l]));
-            column += exp(t.log_p[k * m + l] + mu->log_mass[k] - mu->log_mass[l]);
-        }
-        raise_to(&value[TL_CONJECTURE_COLUMN], column);
-        status = spread_of_row(&t, l, rows, &lmax);
-        raise_to(&value[TL_CONJECTURE_LAMBDA], lmax);
-    }
-    tl_bounds_tokens_clear(&t);
-    free(rows);
-    return status;
-}
-
-static tl_status at_tokens(const tl_bound_query *query, tl_conjecture_facts *facts)
-{
-    tl_status status = TL_OK;
-
-    facts->value[TL_CONJECTURE_LAMBDA] = 0;
-    facts->value[TL_CONJECTURE_COLUMN] = facts->value[TL_CONJECTURE_WEIGHT] = 0;
-    for (size_t h = 0; h < query->heads && status == TL_OK; h++)
-        status = head_at_tokens(query, h, facts);
-    return status;
-}
-
-tl_status tl_conjecture_facts_at(const tl_bound_query *query, tl_conjecture_facts *facts)
-{
-    double *value = facts->value;
-    const bool tokens =
-        query->layer && query->measure && query->kind == TL_KIND_DOT && query->mask == TL_MASK_NONE;
-
-    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++) value[i] = (double)NAN;
-    value[TL_CONJECTURE_N] = query->infinite ? (double)INFINITY : query->n;
-    value[TL_CONJECTURE_NORM_A] = largest(query, norm_a);
-    value[TL_CONJECTURE_NORM_V] = largest(query, norm_v);
-    value[TL_CONJECTURE_NORM_O] = query->norm_o;
-    value[TL_CONJECTURE_RADIUS] = query->radius;
-    const double at_most = largest(query, rho);
-    value[TL_CONJECTURE_G] = query->kind == TL_KIND_DOT
-                                 ? at_most * query->radius
-                                 : value[TL_CONJECTURE_NORM_A] * query->radius * query->radius;
-    if (query->d > 0) value[TL_CONJECTURE_D] = (double)query->d;
-    value[TL_CONJECTURE_HEADS] = value[TL_CONJECTURE_H] = (double)query->heads;
-    if (query->layer)
-        value[TL_CONJECTURE_WIDTH] = (double)query->layer->head[0].k;
-    else if (query->head[0].width > 0)
-        value[TL_CONJECTURE_WIDTH] = (double)query->head[0].width;
-    if (query->measure) value[TL_CONJECTURE_ATOMS] = (double)query->measure->m;
-    return tokens ? at_tokens(query, facts) : TL_OK;
-}
-
-/* ---- formulas -------------------------------------------------------------------------------- */
-
 #ifdef TL_WITH_MUPARSER
 
-typedef struct {
-    muParserHandle_t parser;
-    double value[TL_CONJECTURE_COUNT];
-} formula;
+/* Its code for a word it does not know. */
+enum { UNKNOWN_NAME = 1 };
+
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next word of the text that is no number, of *length; NULL: none. */
+static const char *next_word(const char *text, size_t *length)
+{
+    for (; *text; text += *length) {
+        *length = 1;
+        if (!in_name(*text) && *text != '.') continue;
+        while (in_name(text[*length]) || text[*length] == '.') ++*length;
+        if (!isdigit((unsigned char)*text) && *text != '.') return text;
+    }
+    return NULL;
+}
+
+/* Which variables occur. muParser's own list passes through a buffer that all threads share. */
+static void find_used(const char *text, bool used[TL_CONJECTURE_COUNT])
+{
+    size_t length = 0;
+
+    memset(used, 0, TL_CONJECTURE_COUNT * sizeof *used);
+    for (text = next_word(text, &length); text; text = next_word(text + length, &length))
+        for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++)
+            if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0) used[i] = true;
+}
+
+/* "n = inf, g = 4" of the variables that occur. */
+static void describe(const bool *used, const double *value, char *out, size_t size)
+{
+    size_t end = (size_t)snprintf(out, size, "any values"), count = 0;
+
+    for (size_t i = 0; i < TL_CONJECTURE_COUNT && end < size; i++) {
+        if (!used[i]) continue;
+        if (count++ == 0) end = 0;
+        end += (size_t)snprintf(out + end, size - end, "%s%s = %.12g", end ? ", " : "", names[i],
+                                value[i]);
+    }
+}
 
 /* muParser calls this instead of ending the program; mupError tells afterwards. */
 static void ignore_error(muParserHandle_t parser)
@@ -154,91 +81,120 @@ static void ignore_error(muParserHandle_t parser)
     (void)parser;
 }
 
-static tl_status formula_init(formula *f, const char *text, tl_error *err)
+/* Variables enter as constants: n = 3 assigns nothing. The decimal point is muParser's default
+ * whatever the locale says; mupSetDecSep would write a locale that all threads share. */
+static tl_status parse(muParserHandle_t *parser, const char *text, const double *value,
+                       tl_error *err)
 {
-    f->parser = mupCreate(muBASETYPE_FLOAT);
-    if (!f->parser) return tl_fail(err, TL_ERR_MEMORY, "no memory for a formula");
-    mupSetErrorHandler(f->parser, ignore_error);
-    /* The decimal point whatever the locale says. */
-    mupSetDecSep(f->parser, '.');
-    mupSetArgSep(f->parser, ',');
-    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++)
-        mupDefineVar(f->parser, names[i], &f->value[i]);
-    mupSetExpr(f->parser, text);
+    const size_t length = strlen(text);
+
+    *parser = NULL;
+    if (length > TL_CONJECTURE_LONGEST)
+        return tl_fail(err, TL_ERR_PARSE, "expected a formula of at most %d characters, found %zu",
+                       (int)TL_CONJECTURE_LONGEST, length);
+    *parser = mupCreate(muBASETYPE_FLOAT);
+    if (!*parser) return tl_fail(err, TL_ERR_MEMORY, "no memory for a formula");
+    mupSetErrorHandler(*parser, ignore_error);
+    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++) mupDefineConst(*parser, names[i], value[i]);
+    mupSetExpr(*parser, text);
     return TL_OK;
 }
 
-/* What muParser found wrong, in one line. */
-static tl_status explain(formula *f, const char *text, tl_error *err)
+/* "'x' (did you mean 'y'?); known are n, g, .." of the word that stands at. */
+static void describe_unknown(const char *at, char *out, size_t size)
 {
-    const char *token = mupGetErrorToken(f->parser);
-    const int at = mupGetErrorPos(f->parser) + 1, code = mupGetErrorCode(f->parser);
-    char known[160] = "";
+    char word[64] = "";
+    size_t length = 0;
 
-    if (code != 1) /* not an unassignable token: a matter of syntax */
-        return tl_fail(err, TL_ERR_PARSE, "formula \"%s\": position %d: %s", text, at,
-                       mupGetErrorMsg(f->parser));
-    const char *nearest = tl_text_nearest(token, names, TL_CONJECTURE_COUNT);
-    if (nearest) {
-        snprintf(known, sizeof known, "did you mean '%s'?", nearest);
-    } else {
-        size_t used = (size_t)snprintf(known, sizeof known, "known are");
-        for (size_t i = 0; i < TL_CONJECTURE_COUNT && used < sizeof known; i++)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s %s", i ? "," : "",
-                                     names[i]);
-    }
-    return tl_fail(err, TL_ERR_PARSE, "formula \"%s\": position %d: unknown name '%s'; %s", text,
-                   at, token, known);
+    while (in_name(at[length])) length++;
+    if (length == 0 && *at) length = 1;
+    (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
+    const char *nearest = tl_text_nearest(word, names, TL_CONJECTURE_COUNT);
+    size_t end = (size_t)snprintf(out, size, "'%s'", word);
+    if (nearest) end += (size_t)snprintf(out + end, size - end, " (did you mean '%s'?)", nearest);
+    for (size_t i = 0; i < TL_CONJECTURE_COUNT && end < size; i++)
+        end += (size_t)snprintf(out + end, size - end, "%s%s", i ? ", " : "; known are ", names[i]);
 }
 
-/* "n = inf, g = 4" of the variables that occur. */
-static void describe(formula *f, char *out, size_t size)
+/* muParser's message without its own position, which counts from 0. */
+static void describe_syntax(const char *message, char *out, size_t size)
 {
-    size_t used = 0;
+    (void)snprintf(out, size, "%.*s", (int)size - 1, message);
+    char *end = strstr(out, " at position ");
+    if (end && end - out > 6 && memcmp(end - 6, " found", 6) == 0) end -= 6;
+    if (end) *end = '\0';
+}
 
-    out[0] = '\0';
-    const int count = mupGetExprVarNum(f->parser);
-    for (int i = 0; i < count && used < size; i++) {
-        const char *name = NULL;
-        double *value = NULL;
-        mupGetExprVar(f->parser, (unsigned)i, &name, &value);
-        if (!name || !value) break;
-        char number[32] = "unknown";
-        if (!isnan(*value)) snprintf(number, sizeof number, "%.12g", *value);
-        used += (size_t)snprintf(out + used, size - used, "%s%s = %s", i ? ", " : "", name, number);
+/* What muParser found wrong, in one line. */
+static tl_status explain(muParserHandle_t parser, const char *text, tl_error *err)
+{
+    const int found = mupGetErrorPos(parser), length = (int)strlen(text);
+    /* It looks a little past the end. */
+    const int at = found < 0 ? 0 : found > length ? length : found;
+    char unknown[400];
+
+    if (mupGetErrorCode(parser) != UNKNOWN_NAME) {
+        char syntax[200];
+        describe_syntax(mupGetErrorMsg(parser), syntax, sizeof syntax);
+        return tl_fail(err, TL_ERR_PARSE, "position %d: %s, in \"%s\"", at + 1, syntax, text);
     }
+    describe_unknown(text + at, unknown, sizeof unknown);
+    return tl_fail(err, TL_ERR_PARSE, "position %d: unknown name %s, in \"%s\"", at + 1, unknown,
+                   text);
+}
+
+tl_status tl_conjecture_check(const char *text, tl_error *err)
+{
+    double ones[TL_CONJECTURE_COUNT];
+    muParserHandle_t parser;
+    int count = 0;
+
+    /* Whether the value is a number is not asked here. */
+    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++) ones[i] = 1;
+    tl_status status = parse(&parser, text, ones, err);
+    if (status == TL_OK) {
+        (void)mupEvalMulti(parser, &count);
+        if (mupError(parser))
+            status = explain(parser, text, err);
+        else if (count != 1)
+            status = tl_fail(err, TL_ERR_PARSE, "expected one formula, found %d, in \"%s\"", count,
+                             text);
+    }
+    if (parser) mupRelease(parser);
+    return status;
 }
 
 tl_status tl_conjecture_evaluate(const char *text, const tl_conjecture_facts *facts,
                                  double *log_value, tl_error *err)
 {
-    formula f;
-    tl_status status = formula_init(&f, text, err);
+    bool used[TL_CONJECTURE_COUNT];
+    muParserHandle_t parser;
+    char values[200];
 
+    *log_value = (double)NAN;
+    find_used(text, used);
+    /* max(x, 1) would hide it. */
+    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++)
+        if (used[i] && isnan(facts->value[i]))
+            return tl_fail(err, TL_ERR_NUMERIC, "%s is not known here, in \"%s\"", names[i], text);
+    tl_status status = parse(&parser, text, facts->value, err);
     if (status != TL_OK) return status;
-    memcpy(f.value, facts->value, sizeof f.value);
-    *log_value = mupEval(f.parser);
-    if (mupError(f.parser)) {
-        status = explain(&f, text, err);
-    } else if (isnan(*log_value)) {
-        char values[200];
-        describe(&f, values, sizeof values);
-        status = tl_fail(err, TL_ERR_NUMERIC, "formula \"%s\": not a number at %s", text,
-                         values[0] ? values : "any values");
+    const double value = mupEval(parser);
+    if (mupError(parser)) {
+        status = tl_fail(err, TL_ERR_PARSE, "position %d: not a formula, in \"%s\"",
+                         mupGetErrorPos(parser) + 1, text);
+    } else if (!isfinite(value)) {
+        describe(used, facts->value, values, sizeof values);
+        status = tl_fail(err, TL_ERR_NUMERIC, "expected a finite number, found %s at %s, in \"%s\"",
+                         isnan(value) ? "none"
+                         : value > 0  ? "inf"
+                                      : "-inf",
+                         values, text);
+    } else {
+        *log_value = value;
     }
-    mupRelease(f.parser);
+    mupRelease(parser);
     return status;
-}
-
-tl_status tl_conjecture_check(const char *text, tl_error *err)
-{
-    tl_conjecture_facts facts;
-    double value;
-
-    /* Ones are in the domain of most functions; whether the value is a number is not asked here. */
-    for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++) facts.value[i] = 1;
-    const tl_status status = tl_conjecture_evaluate(text, &facts, &value, err);
-    return status == TL_ERR_NUMERIC ? TL_OK : status;
 }
 
 #else
@@ -254,8 +210,8 @@ tl_status tl_conjecture_evaluate(const char *text, const tl_conjecture_facts *fa
 tl_status tl_conjecture_check(const char *text, tl_error *err)
 {
     return tl_fail(err, TL_ERR_UNSUPPORTED,
-                   "formula \"%s\": this build has no muParser: install libmuparser-dev and build "
-                   "again",
+                   "this build has no muParser to read a formula with: install libmuparser-dev and "
+                   "build again, in \"%s\"",
                    text);
 }
 

@@ -19,7 +19,7 @@ void tl_cli_progress_end(tl_cli_progress *progress);
 
 typedef struct {
     json_t *cells;       /* owned: one object per cell, without witnesses */
-    json_t *conjectures; /* owned: per key, cells tested, those violated, and the loosest */
+    json_t *conjectures; /* owned: per key, cells tested, violated, loosest and tightest */
     size_t violations;   /* cells above a bound, conjectures apart */
     size_t failed;       /* cells without a value */
     size_t certified;    /* cells whose value has a certificate */

@@ -195,7 +195,11 @@ const tl_cli_verb tl_cli_verb_run = {
     .details =
         "Runs every cell of an experiment file and leaves manifest.json, cells.ndjson, data.csv, "
         "plot.svg and plot.png in DIR. stdout names the files, stderr shows progress and a "
-        "summary. Exit code 3: a found value lies above a bound.",
+        "summary. Exit code 3: a found value lies above a bound. A conjecture of the file that a "
+        "found "
+        "value refutes is a result: the summary and the record say so, and the exit code stays 0. "
+        "Exit code 1: a cell has no value, or a conjecture no finite one; the files hold the "
+        "rest.",
     .option = options,
     .options = RUN_COUNT,
     .least = 1,

@@ -37,19 +37,19 @@ static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, boo
                             "provenance", tl_provenance_name(bound->provenance), "comparable",
                             comparable, "applicable", value->applicable);
     double log_value = value->applicable ? value->log_value : (double)NAN;
+    /* A conjecture that falls is a result, not a violation. */
+    const bool refuted = violated && bound->provenance == TL_PROVENANCE_CONJECTURE;
+    const char *why = refuted             ? "refuted by the found value"
+                      : value->applicable ? NULL
+                                          : value->why;
     int bad = !row;
 
     bad = bad || tl_json_set_number(row, "log10", log_value / TL_LN10);
     bad = bad || tl_json_set_number(row, "value", exp(log_value));
-    bad = bad || json_object_set_new(row, "why",
-                                     value->applicable ? json_null() : json_string(value->why));
+    bad = bad || json_object_set_new(row, "why", why ? json_string(why) : json_null());
     bad = bad || json_object_set_new(row, "upper_certified", json_null());
-    /* A conjecture that falls is a result, not a violation. */
     if (violated)
-        bad =
-            bad || json_object_set_new(
-                       row, bound->provenance == TL_PROVENANCE_CONJECTURE ? "refuted" : "violation",
-                       json_true());
+        bad = bad || json_object_set_new(row, refuted ? "refuted" : "violation", json_true());
     if (!bad) return row;
     json_decref(row);
     return NULL;
@@ -90,10 +90,13 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
     tl_bound_value value = {0};
     tl_status s;
     bool comparable = bound->norm == ex->norm, violated;
+    const bool conjecture = bound->provenance == TL_PROVENANCE_CONJECTURE;
 
-    /* Matrices of the A that was found say nothing of the other A. */
-    if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound)) asked.layer = NULL;
-    if (bound->provenance == TL_PROVENANCE_CONJECTURE) {
+    /* Matrices of the A that was found say nothing of the other A; a conjecture may speak of the
+     * witness. */
+    if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound) && !conjecture)
+        asked.layer = NULL;
+    if (conjecture) {
         s = tl_conjecture_value(bound, &asked, &value, err);
         if (s) return s;
     } else {
@@ -105,7 +108,7 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
         log_lower > value.log_value + rounding(query, query->measure, log_lower,
                                                isfinite(value.log_value) ? value.log_value : 0);
     out->value[json_array_size(out->rows)] = value;
-    if (violated && bound->provenance != TL_PROVENANCE_CONJECTURE) out->violated = true;
+    if (violated && !conjecture) out->violated = true;
     if (value.applicable && comparable && closes(bound, cell))
         keep_best(out, bound, value.log_value);
     if (json_array_append_new(out->rows, bound_row(bound, &value, comparable, violated)))

@@ -6,6 +6,11 @@
 #include "experiment/internal.h"
 #include "tightlip/conjecture.h"
 
+#define KEY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+/* That of a column of the tables. */
+enum { KEY_LONGEST = 18 };
+
 static tl_status read_text(const tl_experiment *ex, const config_setting_t *group, const char *key,
                            const char **out, tl_error *err)
 {
@@ -18,6 +23,12 @@ static tl_status read_text(const tl_experiment *ex, const config_setting_t *grou
 static tl_status check_key(const tl_experiment *ex, const config_setting_t *group, const char *key,
                            tl_error *err)
 {
+    /* Keys become columns, and words of a plot's script. */
+    if (!*key || key[strspn(key, KEY_LETTERS)] || strlen(key) > KEY_LONGEST)
+        return tl_config_fail(ex, group, err, TL_ERR_ARGUMENT,
+                              "conjecture \"%.60s\": expected a key of at most %d letters, digits, "
+                              "'-' and '_'",
+                              key, (int)KEY_LONGEST);
     if (tl_bound_find(key))
         return tl_config_fail(ex, group, err, TL_ERR_ARGUMENT,
                               "conjecture \"%s\": expected a key of its own, found that of a bound",
@@ -73,7 +84,8 @@ static tl_status read_one(tl_experiment *ex, const config_setting_t *group, tl_b
     if (s) return s;
     s = tl_conjecture_check(bound->title, &reason);
     if (s)
-        return tl_config_fail(ex, group, err, s, "conjecture \"%s\": %s", bound->key, reason.text);
+        return tl_config_fail(ex, config_setting_get_member(group, "log"), err, s,
+                              "conjecture \"%s\": %s", bound->key, reason.text);
     ex->bound[ex->bounds++] = bound;
     return TL_OK;
 }
@@ -107,18 +119,17 @@ tl_status tl_conjecture_value(const tl_bound *bound, const tl_bound_query *query
                               tl_bound_value *value, tl_error *err)
 {
     tl_conjecture_facts facts;
-    double log_value = 0;
+    tl_error reason = {.text = ""};
     tl_status s = tl_conjecture_facts_at(query, &facts);
 
     *value = (tl_bound_value){.log_value = (double)NAN};
     if (s) return tl_fail(err, s, "conjecture \"%s\": %s", bound->key, tl_status_text(s));
-    s = tl_conjecture_evaluate(bound->title, &facts, &log_value, err);
-    if (s) {
-        tl_error_prefix(err, "conjecture \"%s\"", bound->key);
-        return s;
-    }
-    value->applicable = log_value < (double)INFINITY;
-    value->log_value = log_value;
-    if (!value->applicable) snprintf(value->why, sizeof value->why, "it is infinite here");
+    s = tl_conjecture_evaluate(bound->title, &facts, &value->log_value, &reason);
+    if (s && s != TL_ERR_NUMERIC)
+        return tl_fail(err, s, "conjecture \"%s\": %s", bound->key, reason.text);
+    value->applicable = s == TL_OK;
+    if (s)
+        (void)snprintf(value->why, sizeof value->why, "%.*s", (int)sizeof value->why - 1,
+                       reason.text);
     return TL_OK;
 }

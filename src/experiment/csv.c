@@ -166,7 +166,31 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
     tl_buffer_text(b, "\n");
 }
 
-/* Notes what a person must hear of: a cell without a value, a value above a bound. */
+/* The first conjecture of the record that has no value there. */
+static void note_undefined(const json_t *record, size_t cell, const char *where,
+                           tl_run_summary *summary)
+{
+    const json_t *bounds = json_object_get(record, "bounds");
+    size_t i;
+    json_t *row;
+
+    json_array_foreach((json_t *)(uintptr_t)bounds, i, row)
+    {
+        const char *provenance = json_string_value(json_object_get(row, "provenance"));
+        if (strcmp(provenance ? provenance : "", "conjecture") != 0 ||
+            json_is_true(json_object_get(row, "applicable")))
+            continue;
+        if (summary->undefined++ == 0)
+            (void)snprintf(summary->first_undefined, sizeof summary->first_undefined,
+                           "conjecture \"%s\": cell %zu (%s): %s",
+                           json_string_value(json_object_get(row, "key")), cell, where,
+                           json_string_value(json_object_get(row, "why")));
+        return;
+    }
+}
+
+/* Notes what a person must hear of: a cell without a value, a value above a bound, a conjecture
+ * that is not finite. */
 static void note(const tl_experiment *ex, const json_t *record, size_t cell,
                  tl_run_summary *summary)
 {
@@ -182,6 +206,7 @@ static void note(const tl_experiment *ex, const json_t *record, size_t cell,
             (void)snprintf(summary->first_failure, sizeof summary->first_failure,
                            "cell %zu (%s): %.200s", cell, where, why ? why : "no reason kept");
     }
+    note_undefined(record, cell, where, summary);
     if (!json_is_true(json_object_get(record, "violation"))) return;
     if (summary->violated++ > 0) return;
     json_array_foreach((json_t *)(uintptr_t)bounds, i, row)

@@ -208,14 +208,14 @@ int tl_json_set_number(json_t *object, const char *key, double x);
 /* One compact line, numbers to 17 digits; owned by the caller. */
 char *tl_json_line(const json_t *value);
 
-/* At one X, or on a ball around it: silent about other inputs. */
 /* `conjecture` of the file, after its bounds. */
 TL_MUST_USE tl_status tl_conjectures_read(tl_experiment *ex, const config_setting_t *at,
                                           tl_error *err);
-/* As tl_bound_evaluate; an infinite value does not apply, no number is an error. */
+/* As tl_bound_evaluate; where it is not finite it does not apply, and says why. */
 TL_MUST_USE tl_status tl_conjecture_value(const tl_bound *bound, const tl_bound_query *query,
                                           tl_bound_value *value, tl_error *err);
 
+/* At one X, or on a ball around it: silent about other inputs. */
 bool tl_bound_is_about_one_input(const tl_bound *bound);
 
 typedef struct {
@@ -257,8 +257,9 @@ TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);
 
 typedef struct {
-    size_t failed, violated;
-    char first_failure[512], first_violation[512]; /* the first of each, for a person */
+    size_t failed, violated, undefined; /* cells; undefined: where a conjecture is not finite */
+    /* The first of each, for a person. */
+    char first_failure[512], first_violation[512], first_undefined[512];
 } tl_run_summary;
 
 /* data.csv from the text of cells.ndjson. *out owned by the caller. */

@@ -73,6 +73,10 @@ static tl_status judge(const tl_experiment *ex, const tl_run_summary *summary, t
     if (summary->failed)
         return tl_fail(err, TL_ERR_NUMERIC, "%s: %zu of %zu cells failed; the first: %s", ex->name,
                        summary->failed, ex->cells, summary->first_failure);
+    if (summary->undefined)
+        return tl_fail(err, TL_ERR_NUMERIC,
+                       "%s: a conjecture has no finite value in %zu of %zu cells; the first: %s",
+                       ex->name, summary->undefined, ex->cells, summary->first_undefined);
     return TL_OK;
 }
 
