@@ -11,6 +11,8 @@
 #include "tightlip/conjecture.h"
 #include "tightlip/linalg.h"
 
+#ifdef TL_WITH_MUPARSER
+
 static double value_of(const char *formula, const tl_conjecture_facts *facts)
 {
     tl_error err = {.text = ""};
@@ -253,3 +255,19 @@ Test(conjecture, facts_past_the_double_range)
     tl_layer_free(layer);
     tl_measure_free(mu);
 }
+
+#else
+
+Test(conjecture, built_without_muparser)
+{
+    const tl_conjecture_facts facts = {{0}};
+    tl_error err = {.text = ""};
+    double value = 0;
+
+    cr_expect_eq(tl_conjecture_check("n", &err), TL_ERR_UNSUPPORTED);
+    cr_expect(strstr(err.text, "install libmuparser-dev"), "%s", err.text);
+    cr_expect_eq(tl_conjecture_evaluate("n", &facts, &value, &err), TL_ERR_UNSUPPORTED);
+    cr_expect(isnan(value));
+}
+
+#endif

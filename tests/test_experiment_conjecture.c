@@ -7,6 +7,25 @@
 
 #include "support/experiment_run.h"
 
+#ifndef TL_WITH_MUPARSER
+
+Test(experiment_conjecture, built_without_muparser)
+{
+    scratch dir;
+    tl_experiment *ex = NULL;
+    tl_error err = {0};
+    static const char text[] = SMALL_EXPERIMENT "conjecture = ( { key = \"a\"; log = \"1\"; } );\n";
+
+    cr_assert(scratch_init(&dir));
+    const char *path = scratch_write(&dir, "refused.cfg", text, strlen(text));
+    cr_expect_eq(tl_experiment_load(&ex, path, &err), TL_ERR_UNSUPPORTED);
+    cr_expect(strstr(err.text, "refused.cfg:6") && strstr(err.text, "libmuparser-dev"), "%s",
+              err.text);
+    scratch_clear(&dir);
+}
+
+#else
+
 #define CONJECTURES                                                                          \
     "conjecture = ( { key = \"low\"; log = \"log(norm_v) + g/8\"; },"                        \
     "               { key = \"root-n\"; log = \"log(n + 1e9)\"; scope = \"mean-field\"; }, " \
@@ -119,3 +138,5 @@ Test(experiment_conjecture, what_is_refused)
         scratch_clear(&dir);
     }
 }
+
+#endif

@@ -87,7 +87,7 @@ Test(plot, found_points_and_one_line_per_bound)
 
     expect_in(text, "title 'best input found'");
     expect_in(text, "title 'bound sharp'");
-    expect_in(text, "title 'bound wide'");
+    expect_in(text, "title 'conjecture wide'");
     expect_in(text, "set xlabel 'length' noenhanced");
     expect_in(text, "set ylabel 'norm' noenhanced");
     /* Logarithms are drawn, so that 10^500 needs no double. */

@@ -117,14 +117,14 @@ json_t *tl_cli_bounds_json(const tl_cli_bound_row *rows, const tl_cli_found *fou
         const tl_cli_bound_row *row = &rows[i];
         bool yes = row->value.applicable;
         double log_value = yes ? row->value.log_value : (double)NAN;
-        json_t *item =
-            json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:s?,s:o,s:o}", "key", row->bound->key,
-                      "title", row->bound->title, "norm", tl_norm_name(row->bound->norm), "scope",
-                      tl_scope_name(row->bound->scope), "provenance",
-                      tl_provenance_name(row->bound->provenance), "citation", row->bound->citation,
-                      "least", (int)tl_cli_bound_is_least(rows, row), "applicable", (int)yes, "why",
-                      yes ? NULL : row->value.why, "log10", tl_cli_json_log10(log_value), "value",
-                      tl_cli_json_value(log_value));
+        json_t *item = json_pack(
+            "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:s?,s:o,s:o}", "key", row->bound->key, "title",
+            row->bound->title, "norm", tl_norm_name(row->bound->norm), "scope",
+            tl_scope_name(row->bound->scope), "provenance",
+            tl_provenance_name(row->bound->provenance), "citation", row->bound->citation,
+            "hypotheses", row->bound->hypotheses, "least", (int)tl_cli_bound_is_least(rows, row),
+            "applicable", (int)yes, "why", yes ? NULL : row->value.why, "log10",
+            tl_cli_json_log10(log_value), "value", tl_cli_json_value(log_value));
         if (item != NULL && found != NULL) {
             double ratio =
                 tl_cli_bound_comparable(row, found) ? log_value - found->log_value : (double)NAN;

@@ -17,6 +17,7 @@ typedef enum {
     CLI_FLAG,        /* no argument */
     CLI_TEXT,        /* any text that is not empty */
     CLI_POSITIVE,    /* a finite number > 0 */
+    CLI_RADIUS,      /* the same, or "inf" */
     CLI_NONNEGATIVE, /* a finite number >= 0 */
     CLI_COUNT,       /* an integer in low..high; 1e12 and 1000000000000 are the same */
     CLI_TOKENS,      /* the same, or "inf", stored as 0 */
@@ -86,6 +87,9 @@ bool tl_cli_parse_real(const char *text, double *x);
 bool tl_cli_parse_count(const char *text, uint64_t *n);
 
 /* help.c */
+/* Columns of a line: those of the terminal that stdout is, or else of COLUMNS, within 60 to 120; 96
+ * where neither says. */
+int tl_cli_line_width(void);
 /* Words of text from the current column on, wrapped, each new line indented to `indent`. */
 void tl_cli_print_wrapped(FILE *out, const char *text, int column, int indent);
 void tl_cli_print_usage(FILE *out);

@@ -1,22 +1,41 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { TEXT_COLUMN = 28, LINE_WIDTH = 96 };
+enum { TEXT_COLUMN = 28, NARROWEST = 60, WIDEST = 120, OTHERWISE = 96 };
+
+int tl_cli_line_width(void)
+{
+    struct winsize window = {0};
+    const char *text = getenv("COLUMNS");
+    uint64_t width = 0;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) width = window.ws_col;
+    if (width == 0 && (text == NULL || !tl_cli_parse_count(text, &width))) width = 0;
+    if (width == 0) return OTHERWISE;
+    return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : (int)width;
+}
 
 void tl_cli_print_wrapped(FILE *out, const char *text, int column, int indent)
 {
+    const int width = tl_cli_line_width();
+    bool fresh = column <= indent; /* no word of text on this line yet */
+
     while (*text != '\0') {
         int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > LINE_WIDTH) {
+        if (!fresh && column + 1 + length > width) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
-        } else if (column > indent) {
+        } else if (!fresh) {
             fputc(' ', out);
             column++;
         }
         fprintf(out, "%.*s", length, text);
+        fresh = false;
         column += length;
         text += length;
         text += strspn(text, " ");
@@ -43,6 +62,9 @@ static void describe_range(char *text, size_t size, const tl_cli_option *option)
         break;
     case CLI_POSITIVE:
         snprintf(text, size, "above 0");
+        break;
+    case CLI_RADIUS:
+        snprintf(text, size, "above 0, or inf");
         break;
     case CLI_NONNEGATIVE:
         snprintf(text, size, "0 or above");

@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "tightlip/text.h"
@@ -97,6 +98,11 @@ static tl_status parse_value(const tl_cli_option *option, const char *text, tl_c
     case CLI_POSITIVE:
         if (tl_cli_parse_real(text, &value->real) && value->real > 0) return TL_OK;
         return bad_value(err, option, "a finite number above 0", text);
+    case CLI_RADIUS:
+        value->real = HUGE_VAL;
+        if (strcmp(text, "inf") == 0) return TL_OK;
+        if (tl_cli_parse_real(text, &value->real) && value->real > 0) return TL_OK;
+        return bad_value(err, option, "a finite number above 0, or inf", text);
     case CLI_NONNEGATIVE:
         if (tl_cli_parse_real(text, &value->real) && value->real >= 0) return TL_OK;
         return bad_value(err, option, "a finite number, 0 or above", text);

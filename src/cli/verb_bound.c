@@ -12,7 +12,8 @@
     X(MASK, "mask", 0, CHOICE, "MASK", "none", 0, 0, tl_cli_mask_words,                           \
       "which tokens a token sees")                                                                \
     X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL, "number of tokens")             \
-    X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL, "radius of the ball of tokens")      \
+    X(RADIUS, "radius", 'r', RADIUS, "R", "1", 0, 0, NULL,                                        \
+      "radius of the ball of tokens; inf, the whole space, for kind l2 alone")                    \
     X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
       "spectral norm of A, that is of scale K'Q, of every head")                                  \
     X(NORM_V, "norm-v", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of V of every head") \
@@ -21,8 +22,9 @@
     X(HEADS, "heads", 'H', COUNT, "H", "1", 1, 65536, NULL, "number of heads")                    \
     X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
       "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
-    X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL,                                      \
-      "tokens anywhere instead of in a ball; kind l2 alone")                                      \
+    X(D, "d", 'd', COUNT, "D", NULL, 1, 1048576, NULL,                                            \
+      "width of the tokens, for a conjecture that speaks of it")                                  \
+    X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL, "the same as --radius inf")          \
     X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
       "the logarithm of a bound of your own, over n, g, R, norm_a, norm_v, ..: see tightlip "     \
       "list variables")                                                                           \
@@ -54,18 +56,30 @@ static void fill_head(const tl_cli_value *value, double radius, tl_head_facts *h
         head->rho = norm_a * radius;
 }
 
+static tl_status check_radius(const tl_cli_value *value, tl_error *err)
+{
+    const bool whole = value[BOUND_WHOLE].given, inf = isinf(value[BOUND_RADIUS].real);
+
+    if (whole && value[BOUND_RADIUS].given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--whole-space: it and --radius exclude each other");
+    if ((whole || inf) && value[BOUND_ATTENTION].count != TL_KIND_L2)
+        return tl_fail(err, TL_ERR_ARGUMENT, "%s: expected kind l2; no other is Lipschitz there",
+                       whole ? "--whole-space" : "--radius inf");
+    return TL_OK;
+}
+
 static tl_status run_bound(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
     size_t heads = (size_t)value[BOUND_HEADS].count;
-    const bool whole = value[BOUND_WHOLE].given;
-    const double radius = whole ? (double)INFINITY : value[BOUND_RADIUS].real;
+    const double radius = value[BOUND_WHOLE].given ? HUGE_VAL : value[BOUND_RADIUS].real;
     tl_head_facts *head = calloc(heads, sizeof *head);
     tl_bound_query query = {
         .kind = (tl_kind)value[BOUND_ATTENTION].count,
         .mask = (tl_mask)value[BOUND_MASK].count,
         .infinite = value[BOUND_N].count == 0,
         .n = value[BOUND_N].count == 0 ? 1.0 : (double)value[BOUND_N].count,
+        .d = (size_t)value[BOUND_D].count,
         .radius = radius,
         .radius_origin = radius,
         .heads = heads,
@@ -76,15 +90,11 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
     tl_cli_conjecture conjecture;
     tl_status status;
 
-    if (whole && (query.kind != TL_KIND_L2 || value[BOUND_RADIUS].given)) {
-        free(head);
-        return tl_fail(err, TL_ERR_ARGUMENT, "--whole-space: %s",
-                       query.kind != TL_KIND_L2 ? "expected kind l2; no other is Lipschitz there"
-                                                : "it and --radius exclude each other");
-    }
     if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads; h++) fill_head(value, radius, &head[h]);
-    status = tl_cli_conjecture_read(&conjecture, value[BOUND_CONJECTURE].text, TL_NORM_2, err);
+    status = check_radius(value, err);
+    if (status == TL_OK)
+        status = tl_cli_conjecture_read(&conjecture, value[BOUND_CONJECTURE].text, TL_NORM_2, err);
     if (status == TL_OK)
         status =
             tl_cli_bounds_alloc(&rows, &query, conjecture.given ? &conjecture.bound : NULL, err);
@@ -106,8 +116,8 @@ const tl_cli_verb tl_cli_verb_bound = {
     .details =
         "Evaluates every bound of the registry for an attention layer whose tokens lie in a ball "
         "about the origin, or says why one does not apply. Bounds at one set of tokens (scope "
-        "local) need a problem file: see tightlip norm.  A formula given with --conjecture is "
-        "evaluated like the others.",
+        "local) need a problem file: see tightlip norm. A formula given with --conjecture is "
+        "evaluated like the others; scripts read --json, papers --markdown.",
     .option = options,
     .options = BOUND_COUNT,
     .run = run_bound,

@@ -17,11 +17,12 @@ static json_t *list_bounds(bool json)
         const char *provenance = tl_provenance_name(bound->provenance);
 
         if (!json) {
-            printf("%-18s norm %s, %s, %s; %s\n    ", bound->key, norm, scope, provenance,
-                   bound->citation);
-            tl_cli_print_wrapped(stdout, bound->title, 4, 4);
-            fputs("    for ", stdout);
-            tl_cli_print_wrapped(stdout, bound->hypotheses, 8, 8);
+            char text[1024];
+            const int start = printf("%-18s norm %s, %s, %s:", bound->key, norm, scope, provenance);
+            tl_cli_print_wrapped(stdout, bound->title, start, 8);
+            (void)snprintf(text, sizeof text, "for %s. %s", bound->hypotheses, bound->citation);
+            fputs("    ", stdout);
+            tl_cli_print_wrapped(stdout, text, 4, 8);
         }
         tl_cli_json_append(&array, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "key", bound->key,
                                              "title", bound->title, "norm", norm, "scope", scope,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiment/plot.h"
+#include "tightlip/bounds.h"
 
 void tl_plot_clear(tl_plot *plot)
 {
@@ -219,8 +220,9 @@ static void name_curves(tl_plot *p)
     for (size_t i = 0; i < p->curves; i++) {
         tl_curve *c = &p->curve[i];
         const char *sure = c->certified > 0 && c->certified == c->count ? ", certified" : "";
-        if (c->bound)
-            (void)snprintf(c->legend, sizeof c->legend, "bound %s%s%s", c->key,
+        if (c->bound) /* what the registry does not hold is a formula of the experiment */
+            (void)snprintf(c->legend, sizeof c->legend, "%s %s%s%s",
+                           tl_bound_find(c->key) ? "bound" : "conjecture", c->key,
                            c->series[0] ? ", " : "", c->series);
         else if (!p->several_y && c->series[0])
             (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);

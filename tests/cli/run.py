@@ -8,7 +8,8 @@ An empty fragment is not looked for; "(nothing)" wants an empty stream. {data} a
 the data directory beside this file and for a fresh directory, which is also the working directory.
 Arguments that begin with ">" say where stdout goes: ">&-" closed, ">/dev/full" a full disk.
 check: `key = number ~ tolerance` on the JSON document, keys joined by dots, or `file NAME`,
-`no NAME` and `same NAME NAME` for files in {tmp}. Rows share {tmp} and run in order.
+`no NAME` and `same NAME NAME` for files in {tmp}, `columns N` for lines that fit a terminal. Rows
+share {tmp} and run in order.
 
 Besides: a failing program says why on stderr, exit code 2 leaves stdout empty, and whatever --json
 prints is one strict JSON document. Last line: `N passed, N failed`.
@@ -85,15 +86,15 @@ def strict_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
-def run(program, arguments, tmp):
-    """Exit code, stdout, stderr."""
+def run(program, arguments, tmp, columns="96"):
+    """Exit code, stdout, stderr, where a line has so many columns."""
     shell = [word for word in arguments if word.startswith(">")]
     plain = [word for word in arguments if not word.startswith(">")]
     command = [program, *plain]
     if shell:
         command = ["sh", "-c", f'"$@" {" ".join(shell)}', "sh", *command]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp, timeout=TIME_LIMIT,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, env={**os.environ, "COLUMNS": columns})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -121,6 +122,9 @@ def check_extra(check, stdout, tmp):
     if check.startswith("same "):
         first, second = (tmp / name for name in check.split()[1:])
         return [] if first.read_bytes() == second.read_bytes() else [f"{check}: they differ"]
+    if check.startswith("columns "):
+        wide = [line for line in stdout.splitlines() if len(line) > int(check.split()[1])]
+        return [f"{check}: found {wide[0]!r}"] if wide else []
     key, wanted = check.split(" = ")
     try:
         found = lookup(strict_json(stdout), key)
@@ -137,7 +141,8 @@ def problems(row, program, data, tmp):
     arguments, code, out, err, check = (row + [""] * 5)[:5]
     words = [w.replace("{data}", str(data)).replace("{tmp}", str(tmp))
              for w in shlex.split(arguments)]
-    found_code, stdout, stderr = run(program, words, tmp)
+    columns = check.removeprefix("columns ") if check.startswith("columns ") else "96"
+    found_code, stdout, stderr = run(program, words, tmp, columns)
     wrong = []
     if found_code != int(code):
         wrong.append(f"exit code: expected {code}, found {found_code}; stderr {stderr[:600]!r}")
