@@ -73,8 +73,7 @@ static tl_layer *random_kind(gsl_rng *rng, tl_kind kind, size_t d, double size)
         for (size_t a = 0; a < 6; a++)
             for (size_t i = 0; i < d * d; i++)
                 store[h][a][i] = (a == 2 ? 1 : size) * random_normal(rng);
-        head[h] = (tl_head){
-            .k = d, .v = d, .Q = store[h][0], .V = store[h][2], .scale = cosine ? 0.7 : 1};
+        head[h] = (tl_head){.k = d, .v = d, .Q = store[h][0], .V = store[h][2], .scale = 1};
         if (!cosine) continue;
         head[h].K = store[h][1];
         head[h].bq = store[h][3];

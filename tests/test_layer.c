@@ -14,7 +14,7 @@ enum { DRAWS = 200 };
 Test(layer, names_of_kinds_and_masks)
 {
     static const char *const kinds[] = {"dot", "l2", "sigmoid", "cosine"};
-    static const char *const masks[] = {"none", "causal"};
+    static const char *const masks[] = {"none", "causal", "general"};
     tl_kind kind;
     tl_mask mask;
 
@@ -23,7 +23,7 @@ Test(layer, names_of_kinds_and_masks)
         cr_expect_eq(tl_kind_from_name(kinds[i], &kind), TL_OK);
         cr_expect_eq(kind, i);
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         cr_expect_str_eq(tl_mask_name((tl_mask)i), masks[i]);
         cr_expect_eq(tl_mask_from_name(masks[i], &mask), TL_OK);
         cr_expect_eq(mask, i);

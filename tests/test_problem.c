@@ -13,6 +13,8 @@
 #define ATTENTION(text) SCHEMA TOKENS ", \"attention\": " text "}"
 #define ONE_HEAD(text) ATTENTION("{\"kind\": \"dot\", \"heads\": [" text "]}")
 #define L2_HEAD(head) ATTENTION("{\"kind\": \"l2\", \"heads\": [" head "]}")
+#define COSINE(text) ATTENTION("{\"kind\": \"cosine\", \"heads\": [" HEAD "]" text "}")
+#define MASK(text) ATTENTION("{\"kind\": \"dot\", \"mask\": " text ", \"heads\": [" HEAD "]}")
 #define QKV(text) ONE_HEAD("{\"Q\": [[1, 0]], \"K\": [[1, 0]], \"V\": [[1, 0]]" text "}")
 
 typedef struct {
@@ -86,11 +88,33 @@ static const row refused[] = {
      "attention.value_factor: expected with kind 'l2' only, found 'dot'"},
     {ATTENTION("{\"kind\": \"l2\", \"value_factor\": 0, \"heads\": []}"), TL_ERR_PARSE,
      "attention.value_factor: expected true or false, found an integer"},
-    {ATTENTION("{\"kind\": \"cosine\", \"heads\": [" HEAD "]}"), TL_ERR_UNSUPPORTED, "'cosine'"},
+    {COSINE(""), TL_ERR_PARSE, "attention.eps: expected a positive number, found nothing"},
+    {COSINE(", \"eps\": 0"), TL_ERR_PARSE, "attention.eps: expected a positive number, found 0"},
+    {COSINE(", \"eps\": -1e-6"), TL_ERR_PARSE, "attention.eps: expected a positive number"},
+    {COSINE(", \"eps\": 1, \"tau\": -1"), TL_ERR_PARSE, "attention.tau: expected at least 0"},
+    {COSINE(", \"eps\": 1, \"nu\": \"1\""), TL_ERR_PARSE, "attention.nu: expected a number"},
+    {COSINE(", \"eps\": 1, \"bias\": 1"), TL_ERR_PARSE,
+     "attention.bias: expected with kind 'sigmoid' only, found 'cosine'"},
+    {ATTENTION("{\"kind\": \"dot\", \"eps\": 1, \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
+     "attention.eps: expected with kind 'cosine' only, found 'dot'"},
+    {ATTENTION(
+         "{\"kind\": \"cosine\", \"eps\": 1, \"heads\": [{\"Q\": [[1, 0]], \"K\": [[1, 0]], \"V\": "
+         "[[1, 0]], \"scale\": 2}]}"),
+     TL_ERR_PARSE, "expected no scale with kind 'cosine'"},
+    {MASK("[[1, 0], [0, 0]]"), TL_ERR_ARGUMENT,
+     "attention: mask[1]: expected a row that sees at least one token"},
+    {MASK("[[1, 0]]"), TL_ERR_PARSE, "attention.mask: expected 2 rows, one per token, found 1"},
+    {MASK("[[1, 0], [1]]"), TL_ERR_PARSE, "attention.mask[1]: expected an array of 2 entries"},
+    {MASK("[[1, 0], 1]"), TL_ERR_PARSE, "attention.mask[1]: expected an array of 2 entries"},
+    {MASK("[[1, 2], [1, 1]]"), TL_ERR_PARSE, "attention.mask[0][1]: expected 0 or 1"},
+    {MASK("[[1, true], [1, 1]]"), TL_ERR_PARSE,
+     "attention.mask[0][1]: expected 0 or 1, found true"},
+    {MASK("3"), TL_ERR_PARSE, "attention.mask: expected none, causal or an array"},
+    {MASK("\"general\""), TL_ERR_PARSE, "or an array of rows of 0 and 1, found 'general'"},
     {ATTENTION("{\"kind\": \"dot\", \"bias\": 1, \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
      "attention.bias: expected with kind 'sigmoid' only"},
     {ATTENTION("{\"kind\": \"dot\", \"mask\": \"casual\", \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
-     "attention.mask: expected none or causal, found 'casual'"},
+     "or an array of rows of 0 and 1, found 'casual'"},
     {ATTENTION("{\"kind\": \"dot\", \"head\": [" HEAD "]}"), TL_ERR_PARSE,
      "attention: unknown key 'head'; did you mean 'heads'?"},
     {ATTENTION("{\"kind\": \"dot\", \"output\": [[1, 2]], \"heads\": [" HEAD "]}"), TL_ERR_PARSE,

@@ -19,8 +19,10 @@ static bool same_layer(const tl_layer *a, const tl_layer *b)
 {
     size_t d = a->d;
     bool ok = a->kind == b->kind && a->mask == b->mask && d == b->d && a->heads == b->heads &&
-              a->bias == b->bias && a->value_factor == b->value_factor && a->out == b->out &&
-              a->values == b->values && same(a->O, b->O, a->out * a->values);
+              a->bias == b->bias && a->value_factor == b->value_factor && a->nu == b->nu &&
+              a->tau == b->tau && a->eps == b->eps && a->seen_n == b->seen_n &&
+              (!a->seen || memcmp(a->seen, b->seen, a->seen_n * a->seen_n) == 0) &&
+              a->out == b->out && a->values == b->values && same(a->O, b->O, a->out * a->values);
 
     for (size_t h = 0; ok && h < a->heads; h++) {
         const tl_head *x = &a->head[h], *y = &b->head[h];

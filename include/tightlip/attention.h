@@ -27,9 +27,10 @@
     X(TL_KIND_SIGMOID, "sigmoid") \
     X(TL_KIND_COSINE, "cosine")
 
-#define TL_MASK_LIST(X)     \
-    X(TL_MASK_NONE, "none") \
-    X(TL_MASK_CAUSAL, "causal")
+#define TL_MASK_LIST(X)         \
+    X(TL_MASK_NONE, "none")     \
+    X(TL_MASK_CAUSAL, "causal") \
+    X(TL_MASK_GENERAL, "general")
 
 typedef enum {
 #define X(id, name) id,
@@ -68,22 +69,32 @@ typedef struct {
     size_t out;    /* output width: rows of O, or the sum of the heads' v */
     size_t values; /* sum of the heads' v: columns of O */
     size_t heads;
-    tl_head *head;     /* owned */
-    double *O;         /* out x values, owned, or NULL: identity */
-    double bias;       /* kind sigmoid: added to every logit; 0 after tl_layer_alloc */
-    bool value_factor; /* kind l2: A stands between V and the sum; true after tl_layer_alloc */
+    tl_head *head;       /* owned */
+    double *O;           /* out x values, owned, or NULL: identity */
+    double bias;         /* kind sigmoid: added to every logit; 0 after tl_layer_alloc */
+    bool value_factor;   /* kind l2: A stands between V and the sum; true after tl_layer_alloc */
+    double nu, tau, eps; /* kind cosine; 1, 1, 1 after tl_layer_alloc */
+    size_t seen_n;
+    unsigned char *seen; /* mask general: seen_n x seen_n, row i marks what it sees; owned */
 } tl_layer;
 
 /* Takes ownership of nothing: copies every array. heads[h].Q.. may be NULL only where tl_head says
  * so. Errors: TL_ERR_SHAPE (d, k, v or heads 0; out_rows 0 with O; K NULL and k != d; kind l2: k >
- * d), TL_ERR_ARGUMENT (a matrix missing; kind l2 with a bias or a scale), TL_ERR_DOMAIN (a value
- * not finite), TL_ERR_MEMORY. O is out_rows x sum v or NULL. */
+ * d), TL_ERR_ARGUMENT (a matrix missing; kind l2 with a bias or a scale, kind cosine with a scale;
+ * mask general, which tl_layer_mask sets), TL_ERR_DOMAIN (a value not finite), TL_ERR_MEMORY. O is
+ * out_rows x sum v or NULL. */
 TL_MUST_USE tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d,
                                      size_t heads, const tl_head *head, const double *O,
                                      size_t out_rows, tl_error *err);
 /* One head with logits <A x_i, x_j>: A d x d, V v x d. */
 TL_MUST_USE tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, const double *A,
                                         const double *V);
+/* Mask general: token i sees token j where seen[i n + j] is not 0. Copies.
+ * Errors: TL_ERR_SHAPE (n 0), TL_ERR_ARGUMENT (a row sees nothing; it is named), TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_layer_mask(tl_layer *layer, size_t n, const unsigned char *seen,
+                                    tl_error *err);
+/* Whether token i sees token j. */
+bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j);
 TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);
 void tl_layer_free(tl_layer *layer);
 
@@ -117,10 +128,14 @@ TL_MUST_USE tl_status tl_measure_alloc(tl_measure **out, size_t m, size_t d, con
 TL_MUST_USE tl_status tl_measure_copy(tl_measure **out, const tl_measure *mu);
 void tl_measure_free(tl_measure *mu);
 
-/* F at every atom: Y m x out. Copies of a token have equal outputs.
- * Errors: TL_ERR_UNSUPPORTED (as tl_jacobian_alloc), TL_ERR_SHAPE (widths differ), TL_ERR_MEMORY.
- * Cost: O(H m^2 (k + v)).
- */
+/* Whether the layer can act on the measure. Errors: TL_ERR_UNSUPPORTED (a mask, and a token is not
+ * listed once; kind sigmoid in mean field, where its weights grow without end), TL_ERR_SHAPE (mask
+ * general of another size), TL_ERR_DOMAIN (kind cosine: eps <= 0, or a constant not finite). */
+TL_MUST_USE tl_status tl_layer_accepts(const tl_layer *layer, const tl_measure *mu, tl_error *err);
+
+/* F at every atom: Y m x out. Copies of a token have equal outputs. Errors: those of
+ * tl_layer_accepts, TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC (logits overflow), TL_ERR_MEMORY.
+ * Cost: O(H m^2 (k + v)). */
 TL_MUST_USE tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y,
                                  tl_error *err);
 

@@ -22,7 +22,8 @@ tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y, tl_
     tl_jacobian *J = NULL;
     if (layer->d != mu->d)
         return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
-    tl_status status = tl_jacobian_alloc(&J, layer, mu->m, err);
+    tl_status status = tl_layer_accepts(layer, mu, err);
+    if (!status) status = tl_jacobian_alloc(&J, layer, mu->m, err);
     if (status) return status;
     status = tl_jacobian_set(J, layer, mu);
     if (status) {

@@ -99,6 +99,11 @@ static tl_status check_head_shape(const tl_head *head, tl_kind kind, size_t d, t
     if (!head->K && head->k != d)
         return tl_fail(err, TL_ERR_SHAPE, "A: expected %zu rows, the token width, found %zu", d,
                        head->k);
+    if (kind == TL_KIND_COSINE && head->scale != 1)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "scale: expected 1 in a head of kind cosine, where tau takes its place, "
+                       "found %g",
+                       head->scale);
     if (!isfinite(head->scale))
         return tl_fail(err, TL_ERR_DOMAIN, "scale: expected a finite number, found %g",
                        head->scale);
@@ -131,11 +136,20 @@ tl_status tl_layer_alloc(tl_layer **out, tl_kind kind, tl_mask mask, size_t d, s
         return tl_fail(err, TL_ERR_SHAPE,
                        "expected at least one head and width 1, found %zu heads and width %zu",
                        heads, d);
+    if (mask == TL_MASK_GENERAL)
+        return tl_fail(err, TL_ERR_ARGUMENT, "mask: expected none or causal until rows are given");
     if (O && out_rows == 0)
         return tl_fail(err, TL_ERR_SHAPE, "output: expected at least one row, found none");
     layer = calloc(1, sizeof *layer);
     if (!layer) return tl_fail(err, TL_ERR_MEMORY, "out of memory for a layer");
-    *layer = (tl_layer){.kind = kind, .mask = mask, .d = d, .heads = heads, .value_factor = true};
+    *layer = (tl_layer){.kind = kind,
+                        .mask = mask,
+                        .d = d,
+                        .heads = heads,
+                        .value_factor = true,
+                        .nu = 1,
+                        .tau = 1,
+                        .eps = 1};
     layer->head = calloc(heads, sizeof *layer->head);
     if (!layer->head) s = tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads && !s; h++) {
@@ -165,13 +179,23 @@ tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, const double *A,
 
 tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer)
 {
-    tl_status s = tl_layer_alloc(out, layer->kind, layer->mask, layer->d, layer->heads, layer->head,
-                                 layer->O, layer->out, NULL);
+    const bool general = layer->mask == TL_MASK_GENERAL;
+    tl_layer *copy;
+    tl_status s = tl_layer_alloc(&copy, layer->kind, general ? TL_MASK_NONE : layer->mask, layer->d,
+                                 layer->heads, layer->head, layer->O, layer->out, NULL);
 
     if (s) return s;
-    (*out)->bias = layer->bias;
-    (*out)->value_factor = layer->value_factor;
-    return TL_OK;
+    copy->bias = layer->bias;
+    copy->value_factor = layer->value_factor;
+    copy->nu = layer->nu;
+    copy->tau = layer->tau;
+    copy->eps = layer->eps;
+    if (general) s = tl_layer_mask(copy, layer->seen_n, layer->seen, NULL);
+    if (s)
+        tl_layer_free(copy);
+    else
+        *out = copy;
+    return s;
 }
 
 void tl_layer_free(tl_layer *layer)
@@ -187,6 +211,7 @@ void tl_layer_free(tl_layer *layer)
     }
     free(layer->head);
     free(layer->O);
+    free(layer->seen);
     free(layer);
 }
 

@@ -16,6 +16,12 @@ static void head_state_clear(tl_head_state *s)
     free(s->R);
     free(s->slope);
     free(s->VA);
+    free(s->query.unit);
+    free(s->query.inverse);
+    free(s->keys.unit);
+    free(s->keys.inverse);
+    free(s->value.unit);
+    free(s->value.inverse);
     free(s->ref);
 }
 
@@ -48,6 +54,13 @@ static size_t image_width(const tl_layer *layer, const tl_head *head)
     return layer->kind == TL_KIND_L2 ? head->k + 1 : head->k;
 }
 
+static bool unit_init(tl_map *t, size_t m, size_t rows)
+{
+    t->unit = doubles(m, rows);
+    t->inverse = doubles(m, 1);
+    return t->unit && t->inverse;
+}
+
 static bool head_state_init(tl_head_state *s, const tl_layer *layer, const tl_head *head, size_t m)
 {
     const size_t width = s->width = image_width(layer, head);
@@ -60,6 +73,10 @@ static bool head_state_init(tl_head_state *s, const tl_layer *layer, const tl_he
     s->ref = calloc(m, sizeof *s->ref);
     bool ok = s->q && s->key && s->val && s->P && s->R && s->ref;
     if (layer->kind == TL_KIND_L2) ok = ok && (s->VA = doubles(head->v, layer->d));
+    if (layer->kind == TL_KIND_SIGMOID) ok = ok && (s->slope = doubles(m, m));
+    if (layer->kind == TL_KIND_COSINE)
+        ok = ok && unit_init(&s->query, m, head->k) && unit_init(&s->keys, m, head->k) &&
+             unit_init(&s->value, m, head->v);
     return ok;
 }
 
@@ -77,30 +94,18 @@ static bool scratch_init(tl_jacobian *J)
     J->centred = doubles(m, J->d);
     J->cat = doubles(m, J->values);
     J->wide = doubles(m, J->out);
-    J->value_map = doubles(tall, J->d);
+    J->value_map = doubles(J->kind == TL_KIND_COSINE ? m * tall : tall, J->d);
     J->cross = doubles(tall, J->k_max > J->v_max ? J->k_max : J->v_max);
     return J->centred && J->cat && J->wide && J->value_map && J->cross;
 }
 
-static tl_status check_supported(const tl_layer *layer, tl_error *err)
-{
-    if ((layer->kind == TL_KIND_DOT || layer->kind == TL_KIND_L2) && layer->mask == TL_MASK_NONE)
-        return TL_OK;
-    return tl_fail(err, TL_ERR_UNSUPPORTED,
-                   "attention kind \"%s\" with mask \"%s\": expected kind \"dot\" or \"l2\" "
-                   "without mask",
-                   tl_kind_name(layer->kind), tl_mask_name(layer->mask));
-}
-
 tl_status tl_jacobian_alloc(tl_jacobian **out, const tl_layer *layer, size_t m_max, tl_error *err)
 {
-    tl_status status = check_supported(layer, err);
-    if (status) return status;
     tl_jacobian *J = calloc(1, sizeof *J);
     if (!J) return tl_fail(err, TL_ERR_MEMORY, "no memory for a linearised layer");
     J->m_max = m_max ? m_max : 1;
     J->kind = layer->kind;
-    J->weighting = &tl_weighting_softmax;
+    J->weighting = layer->kind == TL_KIND_SIGMOID ? &tl_weighting_sigmoid : &tl_weighting_softmax;
     J->d = layer->d;
     J->out = layer->out;
     J->values = layer->values;
@@ -152,6 +157,8 @@ tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measur
     if (layer->d != J->d || layer->out != J->out || layer->values != J->values ||
         layer->heads != J->heads || layer->kind != J->kind || mu->d != J->d || mu->m > J->m_max)
         return TL_ERR_SHAPE;
+    const tl_status status = tl_layer_accepts(layer, mu, NULL);
+    if (status) return status;
     J->layer = layer;
     J->mu = mu;
     J->m = mu->m;

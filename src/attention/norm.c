@@ -195,7 +195,8 @@ static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_meas
         return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
     w->rows = mu->m * layer->out;
     w->cols = mu->m * mu->d;
-    tl_status status = tl_jacobian_alloc(&w->J, layer, mu->m, err);
+    tl_status status = tl_layer_accepts(layer, mu, err);
+    if (!status) status = tl_jacobian_alloc(&w->J, layer, mu->m, err);
     if (status) return status;
     w->u = malloc(w->rows * sizeof(double));
     w->v = malloc(w->cols * sizeof(double));

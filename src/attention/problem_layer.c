@@ -45,8 +45,8 @@ static tl_status read_query_key(const tl_parse *p, const json_t *value, const ch
     return scale ? tl_parse_number(p, scale, at, &out->scale) : TL_OK;
 }
 
-static tl_status read_head(const tl_parse *p, const json_t *value, const char *place, size_t d,
-                           tl_head *out)
+static tl_status read_head(const tl_parse *p, const json_t *value, const char *place, tl_kind kind,
+                           size_t d, tl_head *out)
 {
     static const char *const names[] = {"A", "V", "Q", "K", "bq", "bk", "bv", "scale"};
     static const char *const long_only[] = {"Q", "K", "bq", "bk", "scale"};
@@ -65,7 +65,12 @@ static tl_status read_head(const tl_parse *p, const json_t *value, const char *p
         s = head_matrix(p, value, place, "A", &out->k, d, &out->Q);
     } else {
         s = read_query_key(p, value, place, d, out);
+        if (kind == TL_KIND_COSINE) out->scale = 1;
     }
+    if (!s && kind == TL_KIND_COSINE && json_object_get(value, "scale"))
+        return tl_parse_fail(p, place,
+                             "expected no scale with kind 'cosine': attention.tau takes "
+                             "its place");
     if (!s) s = head_matrix(p, value, place, "V", &out->v, d, &out->V);
     return s ? s : head_bias(p, value, place, "bv", out->v, &out->bv);
 }
@@ -84,57 +89,65 @@ static tl_status read_l2_head(const tl_parse *p, const json_t *value, const char
     return s ? s : head_matrix(p, value, place, "V", &out->v, d, &out->V);
 }
 
-static tl_status read_kind_and_mask(const tl_parse *p, const json_t *value, tl_kind *kind,
-                                    tl_mask *mask)
+static tl_status read_kind(const tl_parse *p, const json_t *value, tl_kind *kind)
 {
-    const json_t *mask_value = json_object_get(value, "mask");
     const char *name;
     tl_status s = tl_parse_string(p, json_object_get(value, "kind"), "attention.kind", &name);
 
-    if (s) return s;
-    if (tl_kind_from_name(name, kind))
+    if (!s && tl_kind_from_name(name, kind))
         return tl_parse_fail(p, "attention.kind", "expected dot, l2, sigmoid or cosine, found '%s'",
                              name);
-    *mask = TL_MASK_NONE;
-    if (mask_value) {
-        s = tl_parse_string(p, mask_value, "attention.mask", &name);
-        if (s) return s;
-        if (tl_mask_from_name(name, mask))
-            return tl_parse_fail(p, "attention.mask", "expected none or causal, found '%s'", name);
-    }
-    if (*kind == TL_KIND_COSINE)
-        return tl_fail(p->err, TL_ERR_UNSUPPORTED,
-                       "%s: attention.kind: attention of kind '%s' is not supported, only 'dot', "
-                       "'l2' and 'sigmoid'",
-                       p->document, tl_kind_name(*kind));
-    return TL_OK;
+    return s;
 }
 
-static tl_status read_bias(const tl_parse *p, const json_t *value, tl_kind kind, double *bias)
+/* The member `name` of the attention, there with one kind alone. */
+static tl_status kind_member(const tl_parse *p, const json_t *value, tl_kind kind, tl_kind wanted,
+                             const char *name, const json_t **found)
 {
-    const json_t *found = json_object_get(value, "bias");
+    char place[TL_PLACE_SIZE];
 
-    if (!found) return TL_OK;
-    if (kind != TL_KIND_SIGMOID)
-        return tl_parse_fail(p, "attention.bias", "expected with kind 'sigmoid' only, found '%s'",
-                             tl_kind_name(kind));
-    return tl_parse_number(p, found, "attention.bias", bias);
+    *found = json_object_get(value, name);
+    if (!*found || kind == wanted) return TL_OK;
+    tl_parse_place(place, "attention.%s", name);
+    return tl_parse_fail(p, place, "expected with kind '%s' only, found '%s'", tl_kind_name(wanted),
+                         tl_kind_name(kind));
 }
 
-static tl_status read_value_factor(const tl_parse *p, const json_t *value, tl_kind kind,
-                                   bool *factor)
+static tl_status kind_number(const tl_parse *p, const json_t *value, tl_kind kind, tl_kind wanted,
+                             const char *name, double *out)
 {
-    const json_t *found = json_object_get(value, "value_factor");
+    char place[TL_PLACE_SIZE];
+    const json_t *found;
+    tl_status s = kind_member(p, value, kind, wanted, name, &found);
 
-    *factor = true;
-    if (!found) return TL_OK;
-    if (kind != TL_KIND_L2)
-        return tl_parse_fail(p, "attention.value_factor",
-                             "expected with kind 'l2' only, found '%s'", tl_kind_name(kind));
-    if (!json_is_boolean(found))
+    tl_parse_place(place, "attention.%s", name);
+    return s || !found ? s : tl_parse_number(p, found, place, out);
+}
+
+/* What belongs to one kind: bias; value_factor; nu and tau (1 unless given) and eps. */
+static tl_status read_constants(const tl_parse *p, const json_t *value, tl_kind kind, tl_layer *out)
+{
+    const json_t *factor;
+    tl_status s = kind_number(p, value, kind, TL_KIND_SIGMOID, "bias", &out->bias);
+
+    if (!s) s = kind_number(p, value, kind, TL_KIND_COSINE, "nu", &out->nu);
+    if (!s) s = kind_number(p, value, kind, TL_KIND_COSINE, "tau", &out->tau);
+    if (!s) s = kind_number(p, value, kind, TL_KIND_COSINE, "eps", &out->eps);
+    if (!s) s = kind_member(p, value, kind, TL_KIND_L2, "value_factor", &factor);
+    if (s) return s;
+    if (factor && !json_is_boolean(factor))
         return tl_parse_fail(p, "attention.value_factor", "expected true or false, found %s",
-                             tl_parse_type(found));
-    *factor = json_is_true(found);
+                             tl_parse_type(factor));
+    out->value_factor = !factor || json_is_true(factor);
+    if (kind != TL_KIND_COSINE) return TL_OK;
+    if (!json_object_get(value, "eps"))
+        return tl_parse_fail(p, "attention.eps", "expected a positive number, found nothing");
+    if (!(out->eps > 0))
+        return tl_parse_fail(p, "attention.eps", "expected a positive number, found %.17g",
+                             out->eps);
+    if (out->nu < 0 || out->tau < 0)
+        return tl_parse_fail(p, out->nu < 0 ? "attention.nu" : "attention.tau",
+                             "expected at least 0, found %.17g", out->nu < 0 ? out->nu : out->tau);
     return TL_OK;
 }
 
@@ -161,29 +174,21 @@ static tl_status read_heads(const tl_parse *p, const json_t *array, tl_kind kind
         tl_parse_place(place, "attention.heads[%zu]", h);
         const json_t *value = json_array_get(array, h);
         s = kind == TL_KIND_L2 ? read_l2_head(p, value, place, d, &head[h])
-                               : read_head(p, value, place, d, &head[h]);
+                               : read_head(p, value, place, kind, d, &head[h]);
     }
     return s;
 }
 
-tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_layer **out)
+/* Heads and output. */
+static tl_status read_maps(const tl_parse *p, const json_t *value, tl_kind kind, tl_mask mask,
+                           size_t d, tl_layer **out)
 {
-    static const char *const names[] = {"kind", "mask", "heads", "output", "bias", "value_factor"};
-    const json_t *array, *output;
-    size_t heads, values = 0, rows = 0;
-    double *O = NULL, bias = 0;
-    bool factor;
+    const json_t *array = json_object_get(value, "heads"), *output;
+    size_t heads = json_array_size(array), values = 0, rows = 0;
+    double *O = NULL;
     tl_head *head;
-    tl_kind kind;
-    tl_mask mask;
-    tl_status s = tl_parse_object(p, value, "attention", names, COUNT(names));
+    tl_status s;
 
-    if (!s) s = read_kind_and_mask(p, value, &kind, &mask);
-    if (!s) s = read_bias(p, value, kind, &bias);
-    if (!s) s = read_value_factor(p, value, kind, &factor);
-    if (s) return s;
-    array = json_object_get(value, "heads");
-    heads = json_array_size(array);
     if (heads == 0)
         return tl_parse_fail(p, "attention.heads",
                              "expected an array of at least one head, found %s",
@@ -198,11 +203,37 @@ tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d, tl_la
         s = tl_layer_alloc(out, kind, mask, d, heads, head, O, rows, p->err);
         if (s) tl_error_prefix(p->err, "%s: attention", p->document);
     }
-    if (!s) {
-        (*out)->bias = bias;
-        (*out)->value_factor = factor;
-    }
     clear_heads(head, heads);
     free(O);
+    return s;
+}
+
+tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t tokens, size_t d,
+                         tl_layer **out)
+{
+    static const char *const names[] = {"kind",         "mask", "heads", "output", "bias",
+                                        "value_factor", "nu",   "tau",   "eps"};
+    const json_t *rows;
+    tl_layer constants = {.nu = 1, .tau = 1, .eps = 1};
+    tl_kind kind;
+    tl_mask mask;
+    tl_status s = tl_parse_object(p, value, "attention", names, COUNT(names));
+
+    rows = json_object_get(value, "mask");
+    if (!s) s = read_kind(p, value, &kind);
+    if (!s) s = tl_parse_mask_word(p, rows, &mask);
+    if (!s) s = read_constants(p, value, kind, &constants);
+    if (!s) s = read_maps(p, value, kind, mask, d, out);
+    if (s) return s;
+    (*out)->bias = constants.bias;
+    (*out)->value_factor = constants.value_factor;
+    (*out)->nu = constants.nu;
+    (*out)->tau = constants.tau;
+    (*out)->eps = constants.eps;
+    s = tl_parse_mask_rows(p, rows, tokens, *out);
+    if (s) {
+        tl_layer_free(*out);
+        *out = NULL;
+    }
     return s;
 }

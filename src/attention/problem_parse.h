@@ -52,14 +52,20 @@ TL_MUST_USE tl_status tl_parse_counts(const tl_parse *p, const json_t *value, co
 /* The member "domain" of a problem with that layer and those tokens. */
 TL_MUST_USE tl_status tl_parse_domain(const tl_parse *p, const json_t *value, const tl_layer *layer,
                                       const tl_measure *mu, tl_domain **out);
+/* The member "mask" of an attention where it is a word (or missing); *mask none where it is rows.
+ */
+TL_MUST_USE tl_status tl_parse_mask_word(const tl_parse *p, const json_t *value, tl_mask *mask);
+/* The same where it is rows of 0 and 1 over n tokens: into the layer. Nothing for a word. */
+TL_MUST_USE tl_status tl_parse_mask_rows(const tl_parse *p, const json_t *value, size_t n,
+                                         tl_layer *layer);
+/* The member "attention" as a layer over that many tokens of width d. */
+TL_MUST_USE tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t tokens,
+                                     size_t d, tl_layer **out);
 
 /* For the writer: NULL (or false) when out of memory, or when a number is not finite. */
 json_t *tl_vector_to_json(const double *x, size_t count);
 json_t *tl_domain_to_json(const tl_domain *domain);
 /* Sets "tokens" and, where it is needed, "multiplicity" or "log_mass". */
 bool tl_put_measure(json_t *object, const tl_measure *mu);
-/* The member "attention" as a layer over tokens of width d. */
-TL_MUST_USE tl_status tl_parse_layer(const tl_parse *p, const json_t *value, size_t d,
-                                     tl_layer **out);
 
 #endif

@@ -136,8 +136,8 @@ static tl_status from_json(const json_t *root, const char *where, bool anywhere,
     if (!s) s = read_texts(&p, root, &problem);
     if (!s) s = read_measure(&p, root, &problem.measure, &problem.log_mass);
     if (!s)
-        s = tl_parse_layer(&p, json_object_get(root, "attention"), problem.measure->d,
-                           &problem.layer);
+        s = tl_parse_layer(&p, json_object_get(root, "attention"), problem.measure->m,
+                           problem.measure->d, &problem.layer);
     domain = json_object_get(root, "domain");
     if (!s && domain)
         s = tl_parse_domain(&p, domain, problem.layer, problem.measure, &problem.domain);

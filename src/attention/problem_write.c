@@ -69,7 +69,7 @@ static json_t *l2_head_to_json(const tl_head *head, size_t d)
     return NULL;
 }
 
-static json_t *head_to_json(const tl_head *head, size_t d)
+static json_t *head_to_json(const tl_head *head, tl_kind kind, size_t d)
 {
     /* A head without K that the short form cannot say gets its identity written out. */
     bool short_form = !head->K && head->scale == 1 && !head->bq && !head->bk;
@@ -83,9 +83,26 @@ static json_t *head_to_json(const tl_head *head, size_t d)
     if (head->bq) ok = ok && put(object, "bq", tl_vector_to_json(head->bq, head->k));
     if (head->bk) ok = ok && put(object, "bk", tl_vector_to_json(head->bk, head->k));
     if (head->bv) ok = ok && put(object, "bv", tl_vector_to_json(head->bv, head->v));
-    if (!short_form) ok = ok && put(object, "scale", json_real(head->scale));
+    if (!short_form && kind != TL_KIND_COSINE)
+        ok = ok && put(object, "scale", json_real(head->scale));
     if (ok) return object;
     json_decref(object);
+    return NULL;
+}
+
+static json_t *mask_rows(const tl_layer *layer)
+{
+    json_t *array = json_array();
+    bool ok = array != NULL;
+
+    for (size_t i = 0; i < layer->seen_n && ok; i++) {
+        json_t *row = json_array();
+        for (size_t j = 0; j < layer->seen_n && ok; j++)
+            ok = json_array_append_new(row, json_integer(layer->seen[i * layer->seen_n + j])) == 0;
+        ok = json_array_append_new(array, row) == 0 && ok;
+    }
+    if (ok) return array;
+    json_decref(array);
     return NULL;
 }
 
@@ -95,14 +112,19 @@ static json_t *layer_to_json(const tl_layer *layer)
     bool ok = object && heads;
 
     ok = ok && put(object, "kind", json_string(tl_kind_name(layer->kind)));
-    ok = ok && put(object, "mask", json_string(tl_mask_name(layer->mask)));
+    ok = ok && put(object, "mask",
+                   layer->mask == TL_MASK_GENERAL ? mask_rows(layer)
+                                                  : json_string(tl_mask_name(layer->mask)));
+    if (layer->kind == TL_KIND_COSINE)
+        ok = ok && put(object, "nu", json_real(layer->nu)) &&
+             put(object, "tau", json_real(layer->tau)) && put(object, "eps", json_real(layer->eps));
     if (layer->kind == TL_KIND_SIGMOID) ok = ok && put(object, "bias", json_real(layer->bias));
     if (!layer->value_factor) ok = ok && put(object, "value_factor", json_false());
     for (size_t h = 0; h < layer->heads && ok; h++) {
         const tl_head *head = &layer->head[h];
         ok = json_array_append_new(heads, layer->kind == TL_KIND_L2
                                               ? l2_head_to_json(head, layer->d)
-                                              : head_to_json(head, layer->d)) == 0;
+                                              : head_to_json(head, layer->kind, layer->d)) == 0;
     }
     ok = ok && json_object_set(object, "heads", heads) == 0;
     json_decref(heads);

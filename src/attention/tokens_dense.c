@@ -2,7 +2,8 @@
  * reduction. With values g_j, weights w_ij of logits s_ij:
  *   J_ij = w_ij Dg_j + slope_ij (g_j - mean_i) (ds_ij/dx_j)'
  *        + delta_ij sum_l slope_il (g_l - mean_i) (ds_il/dx_i)',
- * slope = w and mean_i = sum_j w_ij g_j under a softmax. */
+ * under a softmax slope = w and mean_i = sum_j w_ij g_j, for kind sigmoid slope = w sigma(-s) and
+ * mean_i = 0. */
 #include "attention/tokens_dense.h"
 
 #include <math.h>
@@ -54,19 +55,30 @@ static bool twin_init(tl_twin *t, const tl_layer *layer, const tl_measure *mu)
     return true;
 }
 
-static void softmax(tl_twin *t)
+static void weigh(tl_twin *t, size_t i)
 {
     const size_t n = t->n;
     double top = -INFINITY, sum = 0.0;
-    for (size_t j = 0; j < n; j++) top = t->logit[j] > top ? t->logit[j] : top;
+    for (size_t j = 0; j < n; j++) {
+        if (!tl_layer_sees(t->layer, i, j)) t->logit[j] = -INFINITY;
+        if (t->logit[j] > top) top = t->logit[j];
+    }
+    if (t->layer->kind == TL_KIND_SIGMOID) {
+        for (size_t j = 0; j < n; j++) {
+            t->weight[j] = 1.0 / (1.0 + exp(-t->logit[j]));
+            t->slope[j] = t->weight[j] / (1.0 + exp(t->logit[j]));
+        }
+        return;
+    }
     for (size_t j = 0; j < n; j++) sum += t->weight[j] = exp(t->logit[j] - top);
     for (size_t j = 0; j < n; j++) t->slope[j] = t->weight[j] /= sum;
 }
 
-/* mean (width) = sum_j w_j rows_j */
+/* mean (width) = sum_j w_j rows_j; zero for kind sigmoid */
 static void weighted_mean(const tl_twin *t, size_t width, const double *rows, double *mean)
 {
     memset(mean, 0, width * sizeof *mean);
+    if (t->layer->kind == TL_KIND_SIGMOID) return;
     for (size_t j = 0; j < t->n; j++) tl_axpy(width, t->weight[j], rows + j * width, mean);
 }
 
@@ -75,7 +87,7 @@ static void add_row(tl_twin *t, size_t i, double *mean, double *M)
 {
     const size_t n = t->n, d = t->d, out = t->out, ld = n * d;
     tl_twin_pairs(t, i);
-    softmax(t);
+    weigh(t, i);
     weighted_mean(t, out, t->value, mean);
     /* Centred values sum to zero: to_i may be centred as well, and rounds less. */
     weighted_mean(t, d, t->to_i, mean + out);
@@ -96,11 +108,10 @@ static void add_row(tl_twin *t, size_t i, double *mean, double *M)
 tl_status tl_jacobian_tokens_dense(const tl_layer *layer, const tl_measure *mu, double *M,
                                    tl_error *err)
 {
-    if ((layer->kind != TL_KIND_DOT && layer->kind != TL_KIND_L2) || layer->mask != TL_MASK_NONE ||
-        !mu->count)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "token Jacobian: expected kind \"dot\" or \"l2\", no mask and finitely many "
-                       "tokens");
+    tl_status status = tl_layer_accepts(layer, mu, err);
+    if (status) return status;
+    if (!mu->count)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "token Jacobian: expected finitely many tokens");
     if (layer->d != mu->d)
         return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
     if (mu->n > MAX_ENTRIES / layer->out / mu->n / layer->d)

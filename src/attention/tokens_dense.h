@@ -18,7 +18,7 @@ typedef struct {
     /* of the current row i */
     double *logit, *weight, *slope; /* n */
     double *to_j, *to_i;            /* n x d: d logit_ij / dx_j and / dx_i */
-    double *work;                   /* 3 max k + max v + d */
+    double *work;                   /* max (3 k + v) + d */
     double *buffer;
 } tl_twin;
 

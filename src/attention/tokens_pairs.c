@@ -71,8 +71,63 @@ static void l2_pair(tl_twin *t, size_t i, size_t j)
     transposed(k, d, -2.0 * factor, head->Q, gap, t->to_i + j * d);
 }
 
+/* z (rows) = W x + b, over its size sqrt(|z|^2 + eps), which is returned. */
+static double unit_row(const tl_twin *t, size_t rows, const double *W, const double *b,
+                       const double *x, double *z)
+{
+    affine(rows, t->d, W, b, x, z);
+    const double size = sqrt(tl_dot(rows, z, z) + t->layer->eps);
+    for (size_t r = 0; r < rows; r++) z[r] /= size;
+    return size;
+}
+
+/* tau <u, v>: d/dx_j = tau W_k'(u - v <v, u>) / |key|, and so for x_i. */
+static void cosine_pair(tl_twin *t, size_t i, size_t j)
+{
+    const tl_head *head = t->head;
+    const size_t d = t->d, k = head->k;
+    double *u = t->work, *v = u + k, *rest = v + k;
+    const double query = unit_row(t, k, head->Q, head->bq, t->x + i * d, u);
+    const double key = unit_row(t, k, head->K, head->bk, t->x + j * d, v);
+    const double cosine = tl_dot(k, u, v);
+    t->logit[j] = t->layer->tau * cosine;
+    for (size_t r = 0; r < k; r++) rest[r] = u[r] - cosine * v[r];
+    transposed(k, d, t->layer->tau / key, head->K, rest, t->to_j + j * d);
+    for (size_t r = 0; r < k; r++) rest[r] = v[r] - cosine * u[r];
+    transposed(k, d, t->layer->tau / query, head->Q, rest, t->to_i + j * d);
+}
+
+/* nu O w, w the unit row of V x + bv, and its derivative nu O (V - w w'V) / |..|. */
+static void cosine_value(tl_twin *t, size_t j)
+{
+    const tl_head *head = t->head;
+    const tl_layer *layer = t->layer;
+    const size_t d = t->d, v = head->v;
+    double *w = t->work, *along = w + v;
+    const double size = unit_row(t, v, head->V, head->bv, t->x + j * d, w);
+    size_t first = 0;
+    for (const tl_head *h = layer->head; h != head; h++) first += h->v;
+    transposed(v, d, 1.0, head->V, w, along);
+    for (size_t r = 0; r < t->out; r++) {
+        double *row = t->dvalue + (j * t->out + r) * d, sum = 0.0;
+        memset(row, 0, d * sizeof *row);
+        for (size_t c = 0; c < v; c++) {
+            const double o =
+                layer->O ? layer->O[r * layer->values + first + c] : (double)(r == first + c);
+            sum += layer->nu * o * w[c];
+            tl_axpy(d, layer->nu * o / size, head->V + c * d, row);
+        }
+        tl_axpy(d, -sum / size, along, row);
+        t->value[j * t->out + r] = sum;
+    }
+}
+
 static void set_value(tl_twin *t, size_t j)
 {
+    if (t->layer->kind == TL_KIND_COSINE) {
+        cosine_value(t, j);
+        return;
+    }
     double *dvalue = t->dvalue + j * t->out * t->d;
     memcpy(dvalue, t->G, t->out * t->d * sizeof(double));
     affine(t->out, t->d, t->G, NULL, t->x + j * t->d, t->value + j * t->out);
@@ -96,6 +151,8 @@ void tl_twin_pairs(tl_twin *t, size_t i)
     for (size_t j = 0; j < t->n; j++) {
         if (t->layer->kind == TL_KIND_L2)
             l2_pair(t, i, j);
+        else if (t->layer->kind == TL_KIND_COSINE)
+            cosine_pair(t, i, j);
         else
             bilinear_pair(t, i, j);
     }

@@ -78,6 +78,16 @@ static tl_status l2_facts(const tl_head *head, size_t d, tl_head_facts *fact)
     return isfinite(fact->norm_a) ? TL_OK : TL_ERR_NUMERIC;
 }
 
+/* ||Q|| and ||K||; the maps meet the normaliser before they meet each other. */
+static tl_status cosine_facts(const tl_head *head, size_t d, tl_head_facts *fact)
+{
+    tl_status status = norm_up(&fact->norm_q, head->k, d, head->Q, 0);
+
+    fact->norm_k = 1;
+    if (status == TL_OK && head->K) status = norm_up(&fact->norm_k, head->k, d, head->K, 0);
+    return status;
+}
+
 /* norm_a and rho of head h, and whether it has a query bias. */
 static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, tl_head_facts *fact,
                              bool *biased)
@@ -90,6 +100,7 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     tl_status status;
 
     if (layer->kind == TL_KIND_L2) return l2_facts(head, d, fact);
+    if (layer->kind == TL_KIND_COSINE) return cosine_facts(head, d, fact);
     tl_layer_logit_map(layer, h, s->A, s->c);
     status = norm_up(&fact->norm_a, d, d, s->A, error);
     if (status != TL_OK) return status;
@@ -209,7 +220,10 @@ tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const 
                               .norm_o = 1,
                               .layer = layer,
                               .measure = measure,
-                              .bias = layer->bias};
+                              .bias = layer->bias,
+                              .nu = layer->nu,
+                              .tau = layer->tau,
+                              .eps = layer->eps};
     /* Above 2^53 the conversion may round down. */
     if (!query->infinite) query->n = (double)measure->n;
     if (query->n >= 0x1p53) query->n = nextafter(query->n, (double)INFINITY);

@@ -149,6 +149,9 @@ static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *er
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "attention: kind l2 is certified with query and key tied and the factor A: "
                        "expected neither K nor value_factor");
+    if (layer->mask == TL_MASK_GENERAL)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "attention.mask: expected none or causal, found rows of 0 and 1");
     if (layer->mask != TL_MASK_NONE && (!mu->count || mu->n != mu->m))
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "attention.mask: a causal mask needs every token written out (no copies, no "

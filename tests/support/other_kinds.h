@@ -1,11 +1,11 @@
-/* Jacobians of layers whose kind the library does not linearise, by the product rule, one movement
- * at a time: oracles of the bounds for these kinds. */
+/* Jacobians of the other kinds by the product rule, one movement at a time: oracles of the bounds
+ * and of the linearised layer. */
 #ifndef SUPPORT_OTHER_KINDS_H
 #define SUPPORT_OTHER_KINDS_H
 
 #include "tightlip/attention.h"
 
-/* What a layer does not hold itself. */
+/* Constants of the kinds, apart from those the layer holds. */
 typedef struct {
     double bias;         /* sigmoid: added to every logit */
     double nu, tau, eps; /* cosine */

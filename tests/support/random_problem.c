@@ -5,8 +5,12 @@
 #include <stdlib.h>
 
 const kind_and_mask random_kinds[] = {
-    {TL_KIND_DOT, TL_MASK_NONE},
-    {TL_KIND_L2, TL_MASK_NONE},
+    {TL_KIND_DOT, TL_MASK_NONE},       {TL_KIND_L2, TL_MASK_NONE},
+    {TL_KIND_SIGMOID, TL_MASK_NONE},   {TL_KIND_COSINE, TL_MASK_NONE},
+    {TL_KIND_DOT, TL_MASK_CAUSAL},     {TL_KIND_L2, TL_MASK_CAUSAL},
+    {TL_KIND_SIGMOID, TL_MASK_CAUSAL}, {TL_KIND_DOT, TL_MASK_GENERAL},
+    {TL_KIND_L2, TL_MASK_GENERAL},     {TL_KIND_SIGMOID, TL_MASK_GENERAL},
+    {TL_KIND_COSINE, TL_MASK_GENERAL},
 };
 const size_t random_kind_count = sizeof random_kinds / sizeof random_kinds[0];
 
@@ -71,7 +75,7 @@ static void random_head(gsl_rng *rng, const random_shape *s, tl_head *p)
     p->bq = normals(rng, p->k, 1.0);
     p->bk = normals(rng, p->k, 1.0);
     p->bv = normals(rng, p->v, 1.0);
-    p->scale = 1.0 / sqrt((double)p->k);
+    if (s->kind != TL_KIND_COSINE) p->scale = 1.0 / sqrt((double)p->k);
 }
 
 static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
@@ -85,8 +89,9 @@ static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
     const size_t out = 1 + gsl_rng_uniform_int(rng, 4);
     double *O = s->output ? normals(rng, out * values, 1.0) : NULL;
     tl_layer *layer = NULL;
+    const tl_mask mask = s->mask == TL_MASK_GENERAL ? TL_MASK_NONE : s->mask;
     const tl_status status =
-        tl_layer_alloc(&layer, s->kind, s->mask, s->d, s->heads, head, O, O ? out : 0, NULL);
+        tl_layer_alloc(&layer, s->kind, mask, s->d, s->heads, head, O, O ? out : 0, NULL);
     for (size_t h = 0; h < s->heads; h++) {
         free(head[h].Q);
         free(head[h].V);
@@ -98,7 +103,27 @@ static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
     free(O);
     if (status) return NULL;
     layer->value_factor = !s->no_factor;
+    if (s->kind == TL_KIND_SIGMOID) layer->bias = random_normal(rng);
+    if (s->kind == TL_KIND_COSINE) {
+        layer->nu = exp(random_normal(rng));
+        layer->tau = s->logit_scale * exp(random_normal(rng));
+        layer->eps = exp(2.0 * random_normal(rng));
+    }
     return layer;
+}
+
+/* Every row sees a token of its choice, and others with probability 1/2. */
+static bool random_mask(gsl_rng *rng, tl_layer *layer, size_t n)
+{
+    unsigned char *seen = calloc(n * n, 1);
+    bool ok = seen != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        for (size_t j = 0; j < n; j++) seen[i * n + j] = gsl_rng_uniform(rng) < 0.5;
+        seen[i * n + gsl_rng_uniform_int(rng, n)] = 1;
+    }
+    ok = ok && tl_layer_mask(layer, n, seen, NULL) == TL_OK;
+    free(seen);
+    return ok;
 }
 
 static tl_measure *random_measure(gsl_rng *rng, const random_shape *s)
@@ -122,7 +147,12 @@ static tl_measure *random_measure(gsl_rng *rng, const random_shape *s)
 
 random_problem random_problem_draw(gsl_rng *rng, const random_shape *shape)
 {
-    return (random_problem){random_layer(rng, shape), random_measure(rng, shape)};
+    random_problem p = {random_layer(rng, shape), random_measure(rng, shape)};
+    if (p.layer && shape->mask == TL_MASK_GENERAL && !random_mask(rng, p.layer, shape->m)) {
+        tl_layer_free(p.layer);
+        p.layer = NULL;
+    }
+    return p;
 }
 
 void random_problem_clear(random_problem *p)
