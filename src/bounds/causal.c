@@ -76,28 +76,45 @@ double tl_bounds_log_causal_hardy(double g)
 
 /* ---- the bounds ------------------------------------------------------------------------------ */
 
-/* Splits of the search for the profile's factor, shared by the heads. */
-enum { SPLITS = 4500 };
-/* Below this many tokens the rows are always better than a constant for every n. */
-static const double many = 100;
-
-static double log_uniform(const tl_bound_query *query, double g, double c)
+/* log of (log_t + c). */
+static double log_with(double log_t, double c)
 {
-    double log_t = fmin(tl_bounds_log_causal_closed(g), tl_bounds_log_causal_hardy(g));
-    if (query->infinite || query->n > many)
-        log_t = fmin(log_t, tl_bounds_log_causal_riccati(g, SPLITS / query->heads));
     double log_sum = tl_bounds_log_add(log_t, log(c));
 
-    return tl_bounds_up(log_sum, fabs(log_sum));
+    return tl_bounds_up(log_sum, fabs(log_sum) + tl_bounds_finite(log(c)));
 }
 
-static double log_causal(const tl_bound_query *query, double g, double c)
+static double log_closed(const tl_bound_query *query, double g, double c)
+{
+    (void)query;
+    return log_with(tl_bounds_log_causal_closed(g), c);
+}
+
+static double log_riccati(const tl_bound_query *query, double g, double c)
+{
+    double log_t = tl_bounds_log_causal_every(g, query->heads);
+
+    return log_with(fmin(log_t, tl_bounds_log_causal_closed(g)), c);
+}
+
+/* Whether n rows alone, each at most (1 + g^2)^(1/2), come below half of the closed form, and so
+ * below whatever holds for every n: a guess that saves effort. */
+static bool is_short(double n, double g)
+{
+    return sqrt(n) * hypot(1, g) < exp(fmin(tl_bounds_log_causal_closed(g), 700)) / 2;
+}
+
+static double log_sharp(const tl_bound_query *query, double g, double c)
 {
     const double most = 0x1p53; /* tokens; beyond, rows cannot be counted one by one */
-    double least = log_uniform(query, g, c);
+    const bool counted = !query->infinite && query->n <= most && g <= most && c <= most;
+    if (!query->infinite && query->n < 2) return 0;
+    double log_t = fmin(tl_bounds_log_causal_closed(g), tl_bounds_log_causal_hardy(g));
 
-    if (query->infinite || query->n > most || g > most || c > most) return least;
-    if (query->n < 2) return 0;
+    if (!counted || !is_short(query->n, g))
+        log_t = fmin(log_t, tl_bounds_log_causal_every(g, query->heads));
+    double least = log_with(log_t, c);
+    if (!counted) return least;
     if (query->n < 3) least = fmin(least, tl_bounds_log_causal_pair(g, c));
     return fmin(least,
                 tl_bounds_log_causal_rows(query->n, g, c, TL_BOUNDS_CAUSAL_STARTS / query->heads));
@@ -110,7 +127,8 @@ static bool is_causal(const tl_bound_query *query, tl_bound_value *value)
     return false;
 }
 
-static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value, bool closed)
+static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
+                          double (*log_head)(const tl_bound_query *, double, double))
 {
     tl_bounds_total total;
     double last_g = -1, last_c = -1, log_l = 0;
@@ -124,11 +142,7 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value, bo
         if (!isfinite(8 * g) || !isfinite(4 * c))
             return tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
         /* Heads alike are the rule where only norms are known. */
-        if (g != last_g || c != last_c) {
-            double log_t = tl_bounds_log_causal_closed(g);
-            log_l = closed ? tl_bounds_up(tl_bounds_log_add(log_t, log(c)), log_t)
-                           : log_causal(query, g, c);
-        }
+        if (g != last_g || c != last_c) log_l = log_head(query, g, c);
         last_g = g;
         last_c = c;
         tl_bounds_total_add(&total, head, log_l);
@@ -138,12 +152,17 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value, bo
 
 static tl_status causal_closed(const tl_bound_query *query, tl_bound_value *value)
 {
-    return evaluate(query, value, true);
+    return evaluate(query, value, log_closed);
+}
+
+static tl_status causal_riccati(const tl_bound_query *query, tl_bound_value *value)
+{
+    return evaluate(query, value, log_riccati);
 }
 
 static tl_status causal_sharp(const tl_bound_query *query, tl_bound_value *value)
 {
-    return evaluate(query, value, false);
+    return evaluate(query, value, log_sharp);
 }
 
 const tl_bound tl_bound_causal_closed = {
@@ -157,10 +176,22 @@ const tl_bound tl_bound_causal_closed = {
     .evaluate = causal_closed,
 };
 
+const tl_bound tl_bound_causal_riccati = {
+    .key = "causal-riccati",
+    .title = "||V|| ((M (C1 + C2))^(1/2) + ||A|| r^2), any n: a profile of rows, its Riccati "
+             "condition",
+    .citation = "tightlip, src/bounds/README.md \"Causal mask\"",
+    .hypotheses = "dot product, causal mask; tokens in a ball about any centre, biases allowed",
+    .norm = TL_NORM_2,
+    .scope = TL_SCOPE_BALL,
+    .provenance = TL_PROVENANCE_PROVEN,
+    .evaluate = causal_riccati,
+};
+
 const tl_bound tl_bound_causal_sharp = {
     .key = "causal-sharp",
-    .title = "||V|| times the least of: triangular merge of row bounds, joint row (n = 2), Hardy "
-             "weights, profile, closed form",
+    .title = "||V|| times the least of: triangular merge of row bounds, joint row (n = 2), and "
+             "for every n row profile, Hardy weights, closed form",
     .citation = "tightlip, src/bounds/README.md \"Causal mask\"",
     .hypotheses = "dot product, causal mask; tokens in a ball about any centre, biases allowed; "
                   "n infinite: every n",

@@ -2,7 +2,10 @@
 #ifndef TIGHTLIP_BOUNDS_CAUSAL_H
 #define TIGHTLIP_BOUNDS_CAUSAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "bounds/profile.h"
 
 /* Row bounds looked up in one evaluation, at most. */
 enum { TL_BOUNDS_CAUSAL_STARTS = 24 };
@@ -12,17 +15,20 @@ double tl_bounds_log_causal_pair(double g, double c);
 /* ||T|| for every n: the closed form, and the one from Hardy's weights. */
 double tl_bounds_log_causal_closed(double g);
 double tl_bounds_log_causal_hardy(double g);
-/* The one from a profile, INFINITY where g is out of [0.05, 300]; splits: of its search, 1500 cost
- * some 15 ms. */
-double tl_bounds_log_causal_riccati(double g, size_t splits);
-
-/* What it is made of: rows are at most factor (M^2 + hardy avg^2 / 4)^(1/2), M from F, and sum M^2
- * <= e^log_c |psi|^2. log_f: log F at log y >= -log(e^(2g) - 1). For tests. */
+/* A profile F of rows, found for one g. In units of 1 + 2g for F and lengths, and K for y: every
+ * row has N <= (largest (M^2 + C2 avg^2/4))^(1/2), and sum M^2 <= C1 |psi|^2, C1 = K (1 + 2g)^2 c1,
+ * C2 likewise. */
 typedef struct {
-    double log_c, log_factor, hardy;
-} tl_bounds_causal_parts;
-void tl_bounds_causal_riccati_parts(double g, size_t splits, tl_bounds_causal_parts *parts);
-double tl_bounds_causal_log_f(double g, double log_y);
+    double g, unit; /* unit = 1/(1 + 2g) */
+    double hardy;   /* 2/sqrt(C2) in units where lengths are 1 + 2g */
+    double c1, c2, largest;
+    tl_bounds_profile f;
+} tl_bounds_causal_profile;
+
+/* For g in [1/64, 1e140], else false. Cost: some 15 ms, less for share > 1. */
+bool tl_bounds_causal_profile_find(tl_bounds_causal_profile *r, double g, size_t share);
+/* ||T|| for every n from that profile; INFINITY beyond g = 1e140. */
+double tl_bounds_log_causal_every(double g, size_t share);
 /* ||J|| at 2 <= n <= 2^53 from the row bounds; effort: row bounds looked up, 1.5 ms each. */
 double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort);
 

@@ -10,10 +10,10 @@ extern const tl_bound tl_bound_castin_general, tl_bound_castin_mean_field, tl_bo
 
 extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid, tl_bound_scsa,
     tl_bound_scsa_sharp, tl_bound_lipschitznorm, tl_bound_released_helper, tl_bound_causal_closed,
-    tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine, tl_bound_lofast_coarse,
-    tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range, tl_bound_kim_inf,
-    tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf, tl_bound_l2_2,
-    tl_bound_l2_ball, tl_bound_l2_mean_field;
+    tl_bound_causal_riccati, tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine,
+    tl_bound_lofast_coarse, tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range,
+    tl_bound_kim_inf, tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf,
+    tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
