@@ -190,7 +190,7 @@ const tl_bound tl_bound_causal_riccati = {
 
 const tl_bound tl_bound_causal_sharp = {
     .key = "causal-sharp",
-    .title = "||V|| times the least of: triangular merge of row bounds, joint row (n = 2), and "
+    .title = "||V|| times the least of: weighted merge of row bounds, joint row (n = 2), and "
              "for every n row profile, Hardy weights, closed form",
     .citation = "tightlip, src/bounds/README.md \"Causal mask\"",
     .hypotheses = "dot product, causal mask; tokens in a ball about any centre, biases allowed; "

@@ -10,10 +10,14 @@ enum {
     STARTS = TL_BOUNDS_CAUSAL_STARTS,
     SPLITS = 1500,
     STEPS = 40,
+    EXPONENTS = 6,
     FINE = 64,
     PER_DOUBLING = 32,
     PIECES = 64 * 48
 };
+
+/* Above this g they gain nothing: effort only. */
+static const double weights_help = 0.4;
 
 /* Rows from start[k] on, up to the next start, have f <= value[k]; everything over (1 + g)^2. */
 typedef struct {
@@ -82,10 +86,12 @@ static void set_rows(rows *r, size_t evaluations)
     }
 }
 
-/* Consecutive rows that share one t: the first row, and the sum of their f. */
+/* Consecutive rows that share one t: the sum of their f, their number and the last; and what the
+ * weights (j - 1/2)^a make of them, weight >= (last - 1/2)^a. */
 typedef struct {
     size_t count;
-    double f[PIECES];
+    double f[PIECES], first[PIECES], last[PIECES];
+    double v[PIECES], weight[PIECES];
 } pieces;
 
 static void cut(const rows *r, pieces *p)
@@ -98,6 +104,8 @@ static void cut(const rows *r, pieces *p)
             /* One piece stays free for each block to come: none is ever left out. */
             bool room = p->count + (r->count - k) < PIECES;
             double last = room ? fmin(end, first + length - 1) : end;
+            p->first[p->count] = first;
+            p->last[p->count] = last;
             p->f[p->count++] = sum_rows(r, first, last, r->value[k]);
             if (last >= end) break;
             first = last + 1;
@@ -105,21 +113,62 @@ static void cut(const rows *r, pieces *p)
     }
 }
 
+/* At least the sum over rows first..last, of l2 bounds that sum to f, of V_i i^-a. */
+static double weighted(const rows *r, double f, double first, double last, double a)
+{
+    const double g = r->g, most = 1 / (1 + (first - 1) * exp(-2 * g));
+    const double p = 4 * g * most > 1 + 2 * g ? (1 + 2 * g) / (4 * g) : most;
+    const double xi = p * (1 + 2 * g * (1 - p)) / (1 + g);
+
+    return pow((last - first + 1) * xi * xi, a) * pow(f, 1 - a) / (1 - a) *
+           (1 + 1024 * DBL_EPSILON);
+}
+
+static void weigh(pieces *p, const rows *r, double a)
+{
+    for (size_t k = 0; k < p->count; k++) {
+        p->v[k] = a > 0 ? weighted(r, p->f[k], p->first[k], p->last[k], a) : p->f[k];
+        p->weight[k] = a > 0 ? pow(p->last[k] - 0.5, a) * (1 + 64 * DBL_EPSILON) : 1;
+    }
+}
+
+/* The first two rows, and the weights' exponent. */
+typedef struct {
+    double f1, f2, v2, c2, a;
+} ends;
+
 /* The display of the triangular merge at the t that aims at `square`, over every piece from the
- * last to the first; INFINITY when it cannot be met. f1, f2: rows 1 and 2. */
-static double display(const pieces *p, double f1, double f2, double c2, double square)
+ * last to the first; INFINITY when it cannot be met. */
+static double display(const pieces *p, const ends *e, double square)
 {
     double sum = 0, largest = 0;
 
     for (size_t k = p->count + 1; k-- > 0;) {
-        double f = k > 0 ? p->f[k - 1] : f2, room = square - sum - f - c2;
-        double root = room * room - 4 * f * c2;
+        const double v = k > 0 ? p->v[k - 1] : e->v2;
+        const double w = k > 0 ? p->weight[k - 1] : pow(1.5, e->a) * (1 + 64 * DBL_EPSILON);
+        double room = square - w * (sum + v) - e->c2, root = room * room - 4 * w * v * e->c2;
         if (room <= 0 || root < 0) return (double)INFINITY;
-        double t = 2 * c2 / (room + sqrt(root));
-        sum += (1 + t) * f;
-        largest = fmax(largest, sum + (1 + 1 / t) * c2);
+        double t = 2 * e->c2 / (room + sqrt(root));
+        sum += (1 + t) * v;
+        largest = fmax(largest, w * sum + (1 + 1 / t) * e->c2);
     }
-    return fmax(largest, sum + f1);
+    return fmax(largest, pow(0.5, e->a) * (1 + 64 * DBL_EPSILON) * sum + e->f1);
+}
+
+/* The square of the merge with one exponent, by bisection below high. */
+static double merge(const pieces *p, const ends *e, double low, double high)
+{
+    double best = high;
+
+    for (int step = 0; e->c2 > DBL_MIN && step < STEPS; step++) {
+        double middle = low + (high - low) / 2, reached = display(p, e, middle);
+        if (reached <= middle * (1 + 64 * DBL_EPSILON))
+            high = middle;
+        else
+            low = middle;
+        best = fmin(best, reached);
+    }
+    return best;
 }
 
 /* log of the triangular merge, n >= 2. */
@@ -139,14 +188,13 @@ double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort)
         cut(&r, &p);
     }
     for (size_t k = 0; k < p.count; k++) sum += p.f[k];
-    double high = (sqrt(sum) + sqrt(c2)) * (sqrt(sum) + sqrt(c2)), best = high, low = sum;
-    for (int step = 0; c2 > DBL_MIN && step < STEPS; step++) {
-        double middle = low + (high - low) / 2, reached = display(&p, f1, f2, c2, middle);
-        if (reached <= middle * (1 + 64 * DBL_EPSILON))
-            high = middle;
-        else
-            low = middle;
-        best = fmin(best, reached);
+    const double high = (sqrt(sum) + sqrt(c2)) * (sqrt(sum) + sqrt(c2));
+    double best = high;
+    for (int k = 0; k < (g < weights_help ? EXPONENTS : 1); k++) {
+        const double a = 0.1 * k;
+        const ends e = {f1, f2, a > 0 ? weighted(&r, f2, 2, 2, a) : f2, c2, a};
+        weigh(&p, &r, a);
+        best = fmin(best, merge(&p, &e, k > 0 ? 0 : sum, high));
     }
     /* Sums of up to PIECES + 2 positive terms. */
     return tl_bounds_up(log(best) / 2 + log_unit + 4 * PIECES * DBL_EPSILON, 2 * log_unit + log(n));
