@@ -48,6 +48,15 @@ def section(directory):
         lines[-1] += f" Best bound over value: {spread(ratios)}."
     if config.get("plot", {}).get("kind") == "map":
         lines += [line for kind in ("proven", "published") for line in provenance(rows, kind)]
+    searched = [r["exact_search_missed"] for r in rows if r.get("exact_search_missed")]
+    if "exact" in config:
+        closed = sum(r["exact_finished"] == "1" for r in rows)
+        lines.append(f"Supremum enclosed to a relative {config['exact']['tolerance']:g} in {closed} of {len(rows)} "
+                     f"cells; the search stayed below it in {searched.count('1')} of {len(searched)}.")
+        lines += [line for kind in ("proven", "published") for line in provenance(rows, kind)]
+    if all("lower_certified" in r for r in rows):
+        certified = sum(bool(r["lower_certified"]) for r in rows)
+        lines.append(f"Values certified in ball arithmetic: {certified} of {len(rows)}.")
     fit = directory / "fit.csv"
     if fit.exists():
         with fit.open(encoding="utf-8") as file:

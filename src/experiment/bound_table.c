@@ -61,11 +61,11 @@ bool tl_bound_is_about_one_input(const tl_bound *bound)
 }
 
 /* A bound about one input closes no search over inputs. */
-static bool closes(const tl_bound *bound, const tl_cell *cell)
+static bool closes(const tl_experiment *ex, const tl_bound *bound, const tl_cell *cell)
 {
     return bound->provenance != TL_PROVENANCE_REFUTED &&
            bound->provenance != TL_PROVENANCE_CONJECTURE &&
-           (!cell->searched || !tl_bound_is_about_one_input(bound) ||
+           (!(cell->searched || ex->exact.on) || !tl_bound_is_about_one_input(bound) ||
             (bound->whole_ball && cell->domain->around && !cell->attention.worst_a));
 }
 
@@ -109,7 +109,7 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
                                                isfinite(value.log_value) ? value.log_value : 0);
     out->value[json_array_size(out->rows)] = value;
     if (violated && !conjecture) out->violated = true;
-    if (value.applicable && comparable && closes(bound, cell))
+    if (value.applicable && comparable && closes(ex, bound, cell))
         keep_best(out, bound, value.log_value);
     if (json_array_append_new(out->rows, bound_row(bound, &value, comparable, violated)))
         return tl_fail(err, TL_ERR_MEMORY, "out of memory");

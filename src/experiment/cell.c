@@ -112,8 +112,8 @@ static tl_status read_search(const tl_bindings *b, tl_cell *cell, tl_error *err)
                              .domain = cell->domain,
                              .given = cell->tokens,
                              .norm = ex->norm};
-    s = read_n(b, cell, &p->n, err);
-    if (!s) s = read_atoms(b, cell, p, err);
+    p->n = cell->n;
+    s = read_atoms(b, cell, p, err);
     if (!s) s = read_mass_ratio(b, p, err);
     if (!s) s = read_objective(b, p, err);
     if (s) return s;
@@ -136,6 +136,8 @@ tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
                            "expected tokens of width %zu as in attention, found %zu",
                            cell->attention.layer->d, cell->tokens->d);
     if (!s) s = tl_domain_spec_read(b, cell, err);
+    if (!s && (ex->search || ex->exact.on)) s = read_n(b, cell, &cell->n, err);
+    if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
     if (!s && ex->search) s = read_search(b, cell, err);
     if (s) {
         char where[256];

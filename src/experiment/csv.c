@@ -49,6 +49,9 @@ static const char *const lower_columns[][2] = {
 
 static const char *const given_keys[] = {"log10", "certified", "certified_log10"};
 
+static const char *const exact_keys[] = {"lower_certified", "upper_certified", "lower_log10",
+                                         "upper_log10",     "finished",        "search_missed"};
+
 static const char *const tail_columns[][2] = {
     {"atoms", "atoms"},
     {"min_mass_log10", "min_mass_log10"},
@@ -82,6 +85,8 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
         put_text(b, tail_columns[i][0]);
     }
     tl_buffer_text(b, more);
+    for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
+        tl_buffer_print(b, ",exact_%s", exact_keys[i]);
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",bound:");
         tl_buffer_text(b, ex->bound[i]->key);
@@ -155,6 +160,10 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
     put_ratio(b, json_object_get(record, "ratio_log10"));
     put_best(b, record, "best_proven", "proven_ratio_log10");
     put_best(b, record, "best_published", "published_ratio_log10");
+    for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
+    }
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tightlip/exact.h"
 #include "tightlip/experiment.h"
 #include "tightlip/problem.h"
 
@@ -35,6 +36,12 @@ typedef struct {
     tl_value *value; /* owned */
 } tl_variable;
 
+typedef struct {
+    bool on; /* the suprema of cells are enclosed */
+    double tolerance;
+    size_t boxes;
+} tl_exact_wish;
+
 struct tl_experiment {
     char *path, *directory; /* owned; directory ends in '/' or is empty */
     config_t tree;
@@ -47,6 +54,7 @@ struct tl_experiment {
     size_t cells;
     bool warm;    /* cells start from the witnesses of their neighbours too */
     bool certify; /* found values and bounds in ball arithmetic as well */
+    tl_exact_wish exact;
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows, then of conjectures */
     tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
@@ -175,12 +183,12 @@ TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *ou
 TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 
 /* ---- cells ---- */
-
 typedef struct {
     size_t index;
     tl_layer_spec attention;
     tl_measure *tokens; /* owned, or NULL */
     tl_domain *domain;  /* owned, or NULL */
+    uint64_t n;         /* of the search or the enclosure; 0: infinite */
     bool searched;
     tl_search_problem problem; /* borrows from this cell */
     tl_search_settings settings;
@@ -193,8 +201,26 @@ TL_MUST_USE tl_status tl_domain_spec_read(const tl_bindings *b, tl_cell *cell, t
 TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err);
 void tl_cell_free(tl_cell *cell);
 
-/* ---- records ---- */
+/* ---- suprema (the group `exact`) ---- */
+TL_MUST_USE tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+/* Refuses what tl_exact_run cannot enclose. */
+TL_MUST_USE tl_status tl_exact_check(const tl_bindings *b, const tl_cell *cell, tl_error *err);
 
+typedef struct {
+    tl_exact_result result;
+    tl_measure *measure;   /* owned: the maximiser, every token single */
+    bool searched, missed; /* the search stayed below by more than the tolerance */
+    double found;          /* by the search */
+} tl_supremum;
+
+/* From the best input of the search, or NULL. */
+TL_MUST_USE tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *cell,
+                                       const tl_search_result *best, tl_supremum *out,
+                                       tl_error *err);
+json_t *tl_supremum_json(const tl_supremum *supremum);
+void tl_supremum_clear(tl_supremum *supremum);
+
+/* ---- records ---- */
 /* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the
  * caller writes tl_record_failure. *out is one line without its newline, owned by the caller.
  * *certify_seconds: how long the certificates took. */
@@ -237,7 +263,6 @@ TL_MUST_USE tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell
 void tl_bound_table_clear(tl_bound_table *table);
 
 /* ---- certificates ---- */
-
 /* Lower bound of the norm at the witness into `value`, an object with the number found: certified
  * (decimal, rounded down) and certified_log10, or certified_why. Nonzero when out of memory. */
 int tl_certified_set_lower(json_t *value, const tl_problem *witness);
@@ -267,7 +292,6 @@ TL_MUST_USE tl_status tl_csv_make(const tl_experiment *ex, const char *records, 
                                   tl_run_summary *summary, tl_error *err);
 
 /* ---- the plot ---- */
-
 /* Fills ex->resolved: the configuration with every default in place. */
 TL_MUST_USE tl_status tl_resolve(tl_experiment *ex, tl_error *err);
 

@@ -191,10 +191,12 @@ static tl_status read_certify(tl_experiment *ex, const config_setting_t *root, t
 
 static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 {
-    if (!ex->search && !ex->tokens)
+    const bool exact = config_setting_get_member(config_root_setting(&ex->tree), "exact") != NULL;
+
+    if (!ex->search && !ex->tokens && !exact)
         return tl_fail(err, TL_ERR_PARSE,
                        "%s: expected search, or tokens to evaluate, found neither", ex->path);
-    if (!ex->search && ex->n)
+    if (!ex->search && !exact && ex->n)
         return tl_config_fail(ex, ex->n, err, TL_ERR_ARGUMENT,
                               "without search the number of tokens comes from the tokens");
     return TL_OK;
@@ -204,7 +206,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
     static const char *const keys[] = {"name",   "title",  "question",   "attention", "tokens",
                                        "n",      "domain", "sweep",      "search",    "norm",
-                                       "bounds", "plot",   "conjecture", "certify"};
+                                       "bounds", "plot",   "conjecture", "certify",   "exact"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -221,6 +223,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     if (!s) s = read_bounds(ex, root, err);
     if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
     if (!s) s = read_certify(ex, root, err);
+    if (!s) s = tl_exact_read(ex, config_setting_get_member(root, "exact"), err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,

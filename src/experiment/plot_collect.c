@@ -213,10 +213,31 @@ static const char *found_legend(const tl_plot *p, const char *key)
     return key;
 }
 
+/* What the enclosures say of the search: "" where there are none. */
+static void judge_search(const tl_table *table, char *text, size_t size)
+{
+    const size_t column = tl_table_column(table, "exact_search_missed");
+    size_t cells = 0, missed = 0;
+
+    text[0] = '\0';
+    for (size_t row = 0; column != SIZE_MAX && row < table->rows; row++) {
+        const double x = tl_table_number(table, row, column);
+        cells += isnan(x) ? 0 : 1;
+        missed += x > 0 ? 1 : 0;
+    }
+    if (cells > 0 && missed == 0)
+        (void)snprintf(text, size, ", missed in no cell");
+    else if (cells > 0)
+        (void)snprintf(text, size, ", missed in %zu of %zu", missed, cells);
+}
+
 static void name_curves(tl_plot *p)
 {
+    char judged[60];
+
     const char *alone = json_is_true(json_object_get(p->plot, "searched")) ? "found" : "tokens";
 
+    judge_search(p->table, judged, sizeof judged);
     for (size_t i = 0; i < p->curves; i++) {
         tl_curve *c = &p->curve[i];
         const char *sure = c->certified > 0 && c->certified == c->count ? ", certified" : "";
@@ -227,8 +248,10 @@ static void name_curves(tl_plot *p)
         else if (!p->several_y && c->series[0])
             (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);
         else
-            (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s", found_legend(p, c->key), sure,
-                           c->series[0] ? ", " : "", c->series);
+            (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s%s", found_legend(p, c->key),
+                           p->several_y && judged[0] ? "" : sure,
+                           strcmp(c->key, "lower") == 0 ? judged : "", c->series[0] ? ", " : "",
+                           c->series);
     }
 }
 

@@ -78,7 +78,7 @@ static tl_status read_bounds(const tl_experiment *ex, json_t *out, const config_
     for (size_t i = 0; i < ex->bounds; i++) {
         const tl_bound *bound = ex->bound[i];
         bool wanted = bound->norm == ex->norm && bound->provenance != TL_PROVENANCE_REFUTED &&
-                      (!ex->search || !tl_bound_is_about_one_input(bound));
+                      (!(ex->search || ex->exact.on) || !tl_bound_is_about_one_input(bound));
         if (wanted && json_array_append_new(list, json_string(bound->key)))
             return tl_plot_key_memory(ex, err);
     }
@@ -139,7 +139,7 @@ static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config
     tl_status s = fit ? tl_config_boolean(ex, fit, &wanted, err) : TL_OK;
 
     if (!s && (json_object_set_new(out, "fit", json_boolean(wanted)) ||
-               json_object_set_new(out, "searched", json_boolean(ex->search != NULL))))
+               json_object_set_new(out, "searched", json_boolean(ex->search || ex->exact.on))))
         return tl_plot_key_memory(ex, err);
     for (size_t i = 0; !s && group && i < COUNT(keys); i++) {
         const config_setting_t *at = config_setting_get_member(group, keys[i]);

@@ -11,7 +11,7 @@ static const char *const found_colour[] = {"#0072B2", "#D55E00", "#009E73", "#CC
 static const char *const bound_colour[] = {"#D55E00", "#009E73", "#CC79A7", "#E69F00",
                                            "#0072B2", "#56B4E9", "#777777"};
 static const char *const grey[] = {"#000000", "#5A5A5A", "#8C8C8C", "#303030", "#737373"};
-static const int found_point[] = {7, 5, 9, 13, 11, 15, 6};
+static const int found_point[] = {7, 5, 9, 13, 11, 15};
 static const char *const bound_dash[] = {"solid", "'-'", "'-.'", "'.'", "'--..'", "'_-'"};
 
 #define PICK(list, i) (list)[(i) % (sizeof(list) / sizeof *(list))]
@@ -107,7 +107,10 @@ static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
 {
     const tl_curve *curve = &p->curve[c];
     const char *style = text_of(p->plot, "style");
-    size_t look = p->several_y ? curve->series_index * 2 + curve->y_index : curve->series_index;
+    size_t look =
+        p->several_y
+            ? curve->series_index * json_array_size(json_object_get(p->plot, "y")) + curve->y_index
+            : curve->series_index;
     bool alone = p->series <= 1 && !p->several_y;
     const char *colour = alone ? "#000000" : PICK(found_colour, look);
     char legend[320];

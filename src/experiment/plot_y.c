@@ -20,6 +20,11 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
      "best published bound over found value", "published bound / found"},
     {"atoms", "atoms", NULL, false, "distinct tokens in the best input", "atoms"},
     {"min_mass", "min_mass_log10", NULL, true, "smallest mass in the best input", "smallest mass"},
+    {"supremum", "exact_upper_log10", NULL, true, "local Lipschitz constant  ‖J‖₂",
+     "certified supremum"},
+    {"best-proven", "proven_log10", NULL, true, "upper bounds of ‖J‖₂", "best proven bound"},
+    {"best-published", "published_log10", NULL, true, "upper bounds of ‖J‖₂",
+     "best published bound"},
     {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
 };
 

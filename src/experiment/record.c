@@ -43,11 +43,11 @@ typedef struct {
     double *direction;
 } point;
 
-static tl_status evaluate_tokens(const tl_experiment *ex, const tl_cell *cell, point *p,
-                                 tl_error *err)
+static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl_measure *mu,
+                          point *p, tl_error *err)
 {
-    *p = (point){.layer = cell->attention.layer, .measure = cell->tokens};
-    p->direction = calloc(cell->tokens->m * cell->tokens->d, sizeof *p->direction);
+    *p = (point){.layer = cell->attention.layer, .measure = mu};
+    p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
@@ -225,6 +225,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
                          char **out, double *certify_seconds, tl_error *err)
 {
     point tokens = {0}, found = {0};
+    tl_supremum supremum = {0};
     const point *p = best ? &found : &tokens;
     tl_bound_table table = {0};
     json_t *record = NULL;
@@ -235,7 +236,13 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
                         .measure = best->measure,
                         .norm = best->norm,
                         .direction = best->direction};
-    if (cell->tokens) s = evaluate_tokens(ex, cell, &tokens, err);
+    if (cell->tokens) s = evaluate(ex, cell, cell->tokens, &tokens, err);
+    if (ex->exact.on) s = tl_supremum_find(ex, cell, best, &supremum, err);
+    /* The best witness is the maximiser where the search did not reach it. */
+    if (!s && ex->exact.on && (!best || supremum.missed)) {
+        s = evaluate(ex, cell, supremum.measure, &tokens, err);
+        p = &tokens;
+    }
     if (!s && !is_number(p->norm.log_value))
         s = tl_fail(err, TL_ERR_NUMERIC, "the norm came out as no number");
     if (!s) s = tl_bound_table_make(ex, cell, p->layer, p->measure, p->norm.log_value, &table, err);
@@ -243,13 +250,16 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
         const point *given = best && cell->tokens ? &tokens : NULL;
         record = record_json(ex, cell, best, p, given, &table);
         const double began = omp_get_wtime();
-        bool bad = record && ex->certify && certify(record, ex, cell, p, given, &table);
+        bool bad = record && ex->exact.on &&
+                   json_object_set_new(record, "exact", tl_supremum_json(&supremum));
+        bad = bad || (record && ex->certify && certify(record, ex, cell, p, given, &table));
         *certify_seconds = omp_get_wtime() - began;
         *out = record && !bad ? tl_json_line(record) : NULL;
         if (!*out) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     }
     json_decref(record);
     tl_bound_table_clear(&table);
+    tl_supremum_clear(&supremum);
     free(tokens.direction);
     return s;
 }

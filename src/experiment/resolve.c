@@ -60,6 +60,11 @@ tl_status tl_resolve(tl_experiment *ex, tl_error *err)
     ex->resolved = root;
     bad = bad || (search && resolve_search(search, &ex->settings));
     bad = bad || fill(root, "norm", json_string(tl_norm_name(ex->norm)));
+    if (ex->exact.on) {
+        json_t *exact = json_object_get(root, "exact");
+        bad = bad || fill(exact, "tolerance", json_real(ex->exact.tolerance));
+        bad = bad || fill(exact, "boxes", json_integer((json_int_t)ex->exact.boxes));
+    }
     bad = bad || fill(root, "certify", json_boolean(ex->certify));
     bad = bad || json_object_set_new(root, "bounds", bound_keys(ex));
     return bad ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path) : TL_OK;
