@@ -7,12 +7,9 @@
 #include "bounds/l2.h"
 #include "bounds/l2_norm.h"
 #include "support/bound_query.h"
-#include "support/draws.h"
-#include "support/other_kinds.h"
+#include "support/l2_layer.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
-
-static const kind_constants none = {0};
 
 /* S(a, b, o)_ij = sin(o + i b + j), transposed. */
 static void sines(size_t rows, size_t cols, double o, double *out)
@@ -22,51 +19,12 @@ static void sines(size_t rows, size_t cols, double o, double *out)
             out[j * rows + i] = sin(o + (double)i * (double)cols + (double)j);
 }
 
-typedef struct {
-    double inf, one, two;
-} norms;
-
-static norms norms_of(const tl_layer *layer, size_t n, const double *x)
-{
-    const size_t rows = n * layer->out, cols = n * layer->d;
-    double *J = malloc(rows * cols * sizeof *J);
-    norms all = {0};
-
-    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
-    for (size_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < cols; j++) sum += fabs(J[i * cols + j]);
-        all.inf = fmax(all.inf, sum);
-    }
-    for (size_t j = 0; j < cols; j++) {
-        double sum = 0;
-        for (size_t i = 0; i < rows; i++) sum += fabs(J[i * cols + j]);
-        all.one = fmax(all.one, sum);
-    }
-    cr_assert_eq(tl_norm2_dense(rows, cols, J, &all.two), TL_OK);
-    free(J);
-    return all;
-}
-
-static tl_bound_query query_of(const tl_layer *layer, tl_head_facts *head, double n, double radius)
-{
-    tl_bound_query query;
-    tl_error err = {0};
-
-    cr_assert_eq(tl_bound_query_init(&query, head, layer, NULL, NULL, radius, &err), TL_OK, "%s",
-                 err.text);
-    query.infinite = isinf(n) != 0;
-    query.n = query.infinite ? 0 : n;
-    return query;
-}
-
 /* Two heads of width 2 in width 4, four tokens. */
 Test(bounds_l2, reference_vectors)
 {
     double x[16], Q[2][8], V[2][8], O[16];
     tl_head heads[2];
     tl_head_facts facts[2];
-    tl_layer *layer = NULL;
 
     for (size_t i = 0; i < 16; i++) x[i] = sin(1 + (double)i);
     for (size_t h = 0; h < 2; h++) {
@@ -75,12 +33,11 @@ Test(bounds_l2, reference_vectors)
         heads[h] = (tl_head){.k = 2, .v = 2, .Q = Q[h], .V = V[h], .scale = 1};
     }
     sines(4, 4, 4, O);
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 4, 2, heads, O, 4, NULL), TL_OK);
-    const norms all = norms_of(layer, 4, x);
-    cr_expect_float_eq(all.inf, 6.691427384941, 1e-11);
-    cr_expect_float_eq(all.one, 7.119165677648, 1e-11);
-    cr_expect_float_eq(all.two, 4.930534796807, 1e-11);
-    const tl_bound_query query = query_of(layer, facts, 4, INFINITY);
+    tl_layer *layer = l2_layer(TL_MASK_NONE, 4, 2, heads, O, 4);
+    cr_expect_float_eq(l2_norm_at(layer, 4, x, TL_NORM_INF), 6.691427384941, 1e-11);
+    cr_expect_float_eq(l2_norm_at(layer, 4, x, TL_NORM_1), 7.119165677648, 1e-11);
+    cr_expect_float_eq(l2_norm_at(layer, 4, x, TL_NORM_2), 4.930534796807, 1e-11);
+    const tl_bound_query query = l2_query(layer, facts, 4, INFINITY);
     cr_expect_float_eq(exp(log_bound("kim-inf", &query)), 131.166378128753, 1e-9);
     cr_expect_float_eq(exp(log_bound("kim-2", &query)), 85.753285552589, 1e-9);
     cr_expect_float_eq(exp(log_bound("l2-inf", &query)), 31.352340614976722, 1e-9);
@@ -106,15 +63,11 @@ Test(bounds_l2, exact_on_the_line)
         {1001, 17.068704, 18.685270},      {1024, 17.141564188068, 18.759479},
         {1e4, 24.720739835290, 26.440733}, {1e6, 41.047000562756, 42.869030},
     };
-    const double one = 1;
-    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&one, .V = (double *)&one, .scale = 1};
     tl_head_facts facts;
-    tl_layer *layer = NULL;
+    tl_layer *layer = l2_line(1, 1);
 
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                 TL_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const tl_bound_query query = query_of(layer, &facts, rows[i].n, INFINITY);
+        const tl_bound_query query = l2_query(layer, &facts, rows[i].n, INFINITY);
         cr_expect_float_eq(exp(log_bound("exact-1d", &query)), rows[i].exact, 1e-6, "n %g",
                            rows[i].n);
         cr_expect_float_eq(exp(log_bound("l2-inf", &query)), exp(log_bound("exact-1d", &query)),
@@ -143,21 +96,18 @@ Test(bounds_l2, exact_on_the_line_is_attained)
                 {8, 4, 1.5295916450, 1.4634937504},
                 {16, 8, 1.6306091153, 1.5977943717}};
     const double w = 1.7, v = -0.6;
-    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&w, .V = (double *)&v, .scale = 1};
     tl_head_facts facts;
-    tl_layer *layer = NULL;
+    tl_layer *layer = l2_line(w, v);
 
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                 TL_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const double n = (double)rows[i].n;
         const double a = rows[i].a > 0 ? rows[i].a : sqrt(1.5 + tl_bounds_l2_c_star(n));
         const double b = rows[i].a > 0 ? rows[i].b : a;
         double x[128] = {0};
         for (size_t j = 1; j < rows[i].n; j++) x[j] = (j <= rows[i].right ? a : -b) / w;
-        const tl_bound_query query = query_of(layer, &facts, n, INFINITY);
+        const tl_bound_query query = l2_query(layer, &facts, n, INFINITY);
         const double bound = exp(log_bound("exact-1d", &query)),
-                     found = norms_of(layer, rows[i].n, x).inf;
+                     found = l2_norm_at(layer, rows[i].n, x, TL_NORM_INF);
         cr_expect_leq(found, bound * (1 + 1e-14), "n %g", n);
         cr_expect_geq(found, bound * (1 - 1e-9), "n %g: %.12g, bound %.12g", n, found, bound);
     }
@@ -167,15 +117,12 @@ Test(bounds_l2, exact_on_the_line_is_attained)
 /* kim-2-printed scales as t in Q, J as t^2: at Q = 2 an input beats it. */
 Test(bounds_l2, printed_form_is_beaten)
 {
-    const double two = 2, one = 1, x[] = {0, 1.407252031 / 2};
-    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&two, .V = (double *)&one, .scale = 1};
+    const double x[] = {0, 1.407252031 / 2};
     tl_head_facts facts;
-    tl_layer *layer = NULL;
+    tl_layer *layer = l2_line(2, 1);
 
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                 TL_OK);
-    const tl_bound_query query = query_of(layer, &facts, 2, INFINITY);
-    const double norm = norms_of(layer, 2, x).two;
+    const tl_bound_query query = l2_query(layer, &facts, 2, INFINITY);
+    const double norm = l2_norm_at(layer, 2, x, TL_NORM_2);
     cr_expect_float_eq(norm, 6.406, 1e-3);
     cr_expect_float_eq(exp(log_bound("kim-2-printed", &query)), 5.979, 1e-3);
     cr_expect_geq(exp(log_bound("kim-2", &query)), norm);

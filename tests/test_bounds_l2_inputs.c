@@ -8,11 +8,9 @@
 #include "bounds/l2_norm.h"
 #include "support/bound_query.h"
 #include "support/draws.h"
-#include "support/other_kinds.h"
+#include "support/l2_layer.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
-
-static const kind_constants none = {0};
 
 enum { MOST = 8, WIDE = 4, HEADS = 3 };
 
@@ -47,44 +45,18 @@ static void draw(gsl_rng *rng, input *in)
 
 static tl_layer *layer_of(input *in)
 {
-    tl_layer *layer = NULL;
-    tl_error err = {0};
-
     for (size_t h = 0; h < in->heads; h++) {
         in->head[h].Q = in->Q[h];
         in->head[h].V = in->V[h];
     }
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, in->mask, in->d, in->heads, in->head,
-                                in->output ? in->O : NULL, in->output ? in->out : 0, &err),
-                 TL_OK, "%s", err.text);
-    return layer;
+    return l2_layer(in->mask, in->d, in->heads, in->head, in->output ? in->O : NULL, in->out);
 }
 
 /* [0]: largest row sum, [1]: spectral norm. */
 static void norms_of(const tl_layer *layer, size_t n, const double *x, double norm[2])
 {
-    const size_t rows = n * layer->out, cols = n * layer->d;
-    double *J = malloc(rows * cols * sizeof *J);
-
-    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
-    norm[0] = 0;
-    for (size_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < cols; j++) sum += fabs(J[i * cols + j]);
-        norm[0] = fmax(norm[0], sum);
-    }
-    cr_assert_eq(tl_norm2_dense(rows, cols, J, &norm[1]), TL_OK);
-    free(J);
-}
-
-static tl_bound_query query_of(const tl_layer *layer, tl_head_facts *facts, double n, double radius)
-{
-    tl_bound_query query;
-
-    cr_assert_eq(tl_bound_query_init(&query, facts, layer, NULL, NULL, radius, NULL), TL_OK);
-    query.infinite = false;
-    query.n = n;
-    return query;
+    norm[0] = l2_norm_at(layer, n, x, TL_NORM_INF);
+    norm[1] = l2_norm_at(layer, n, x, TL_NORM_2);
 }
 
 static double radius_of(const input *in)
@@ -99,7 +71,7 @@ static double radius_of(const input *in)
 static void global_bounds(const tl_layer *layer, const input *in, double bound[2])
 {
     tl_head_facts facts[HEADS];
-    const tl_bound_query query = query_of(layer, facts, (double)in->n, INFINITY);
+    const tl_bound_query query = l2_query(layer, facts, (double)in->n, INFINITY);
 
     bound[0] = exp(fmin(log_bound("l2-inf", &query), log_bound("kim-inf", &query)));
     bound[1] = exp(fmin(log_bound("l2-2", &query), log_bound("kim-2", &query)));
@@ -108,7 +80,7 @@ static void global_bounds(const tl_layer *layer, const input *in, double bound[2
 static double ball_bound(const tl_layer *layer, const input *in)
 {
     tl_head_facts facts[HEADS];
-    const tl_bound_query query = query_of(layer, facts, (double)in->n, radius_of(in));
+    const tl_bound_query query = l2_query(layer, facts, (double)in->n, radius_of(in));
 
     return exp(fmin(log_bound("l2-ball", &query), log_bound("l2-mean-field", &query)));
 }
@@ -163,7 +135,7 @@ Test(bounds_l2_inputs, rows_under_a_causal_mask)
         draw(rng, &in);
         in.mask = TL_MASK_CAUSAL;
         tl_layer *layer = layer_of(&in);
-        const tl_bound_query query = query_of(layer, facts, (double)in.n, INFINITY);
+        const tl_bound_query query = l2_query(layer, facts, (double)in.n, INFINITY);
         norms_of(layer, in.n, in.x, norm);
         cr_assert_leq(norm[0], exp(log_bound("l2-inf", &query)) * (1 + 1e-12), "trial %d", trial);
         cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)) &&
@@ -194,7 +166,7 @@ Test(bounds_l2_inputs, scales_and_order)
             }
         tl_layer *layer = layer_of(&in), *other = layer_of(&scaled);
         for (double n = 2; n < 1e18; n = n < 4 ? n + 1 : floor(1300 * n)) {
-            const tl_bound_query query = query_of(layer, facts, n, INFINITY);
+            const tl_bound_query query = l2_query(layer, facts, n, INFINITY);
             double value[4];
             for (int i = 0; i < 4; i++) {
                 value[i] = log_bound(keys[i], &query);
@@ -204,7 +176,7 @@ Test(bounds_l2_inputs, scales_and_order)
             cr_expect_leq(value[2], value[0] + 1e-12);
             cr_expect_leq(value[3], value[1] + 1e-12);
             if (trial % 8) continue;
-            const tl_bound_query changed = query_of(other, facts, n, INFINITY);
+            const tl_bound_query changed = l2_query(other, facts, n, INFINITY);
             for (int i = 0; i < 4; i++)
                 cr_expect_float_eq(log_bound(keys[i], &changed), value[i] + log(9 * 0.25), 1e-9,
                                    "%s n %g", keys[i], n);
@@ -247,11 +219,9 @@ Test(bounds_l2_inputs, untied_or_without_the_factor)
 
     for (int untied = 0; untied < 2; untied++) {
         tl_head head = {.k = 1, .v = 1, .Q = one, .K = untied ? one : NULL, .V = one, .scale = 1};
-        tl_layer *layer;
-        cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                     TL_OK);
+        tl_layer *layer = l2_layer(TL_MASK_NONE, 1, 1, &head, NULL, 0);
         layer->value_factor = untied;
-        const tl_bound_query query = query_of(layer, facts, 5, 1);
+        const tl_bound_query query = l2_query(layer, facts, 5, 1);
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             cr_expect(isnan(log_bound(keys[i], &query)), "%s", keys[i]);
         tl_layer_free(layer);

@@ -10,6 +10,7 @@
 #include "bounds/l2.h"
 #include "support/bound_query.h"
 #include "support/draws.h"
+#include "support/l2_layer.h"
 #include "support/other_kinds.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
@@ -110,59 +111,6 @@ Test(bounds_l2_maps, head_maps)
     gsl_rng_free(rng);
 }
 
-static double norm_of(tl_norm norm, size_t rows, size_t cols, const double *a)
-{
-    double best = 0;
-
-    if (norm == TL_NORM_2) cr_assert_eq(tl_norm2_dense(rows, cols, a, &best), TL_OK);
-    if (norm == TL_NORM_FRO) best = tl_nrm2(rows * cols, a);
-    for (size_t i = 0; i < rows && norm == TL_NORM_INF; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < cols; j++) sum += fabs(a[i * cols + j]);
-        best = fmax(best, sum);
-    }
-    for (size_t j = 0; j < cols && norm == TL_NORM_1; j++) {
-        double sum = 0;
-        for (size_t i = 0; i < rows; i++) sum += fabs(a[i * cols + j]);
-        best = fmax(best, sum);
-    }
-    return best;
-}
-
-static double row_norm(const tl_layer *layer, size_t n, const double *x)
-{
-    const size_t rows = n * layer->out, cols = n * layer->d;
-    double *J = malloc(rows * cols * sizeof *J), norm;
-
-    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
-    norm = norm_of(TL_NORM_INF, rows, cols, J);
-    free(J);
-    return norm;
-}
-
-/* log of a bound over all inputs of n tokens. */
-static double bound_of(const char *key, const tl_layer *layer, double n)
-{
-    tl_head_facts facts[4];
-    tl_bound_query query;
-
-    cr_assert_eq(tl_bound_query_init(&query, facts, layer, NULL, NULL, INFINITY, NULL), TL_OK);
-    query.infinite = false;
-    query.n = n;
-    return log_bound(key, &query);
-}
-
-static tl_layer *layer_of(tl_mask mask, size_t d, size_t heads, const tl_head *head,
-                          const double *O, size_t out)
-{
-    tl_layer *layer = NULL;
-    tl_error err = {.text = ""};
-
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, mask, d, heads, head, O, O ? out : 0, &err),
-                 TL_OK, "%s", err.text);
-    return layer;
-}
-
 /* Powers of two change a bound by exactly their logarithm, wherever products of the entries would
  * leave the double range; past it the norms themselves do, which is refused. */
 Test(bounds_l2_maps, scale_invariant_over_the_double_range)
@@ -181,16 +129,16 @@ Test(bounds_l2_maps, scale_invariant_over_the_double_range)
             O[i] = random_normal(rng);
         }
         const tl_head head = {.k = k, .v = D, .Q = Q, .V = V, .scale = 1};
-        tl_layer *layer = layer_of(TL_MASK_NONE, D, 1, &head, O, D);
+        tl_layer *layer = l2_layer(TL_MASK_NONE, D, 1, &head, O, D);
         double plain[5];
-        for (int i = 0; i < 5; i++) plain[i] = bound_of(keys[i], layer, 7);
+        for (int i = 0; i < 5; i++) plain[i] = l2_bound(keys[i], layer, 7);
         for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
             const int q = powers[p][0], v = powers[p][1];
             for (size_t i = 0; i < k * D; i++) layer->head[0].Q[i] = ldexp(Q[i], q);
             for (size_t i = 0; i < D * D; i++) layer->head[0].V[i] = ldexp(V[i], v);
             for (int i = 0; i < 5; i++) {
                 if (k > 1 && i == 2) continue;
-                const double value = bound_of(keys[i], layer, 7),
+                const double value = l2_bound(keys[i], layer, 7),
                              want = plain[i] + (2 * q + v) * log(2);
                 cr_expect(value >= want - 1e-13 * fabs(want) && value <= want + 1e-9,
                           "%s k %zu, 2^%d, 2^%d: %.17g, expected %.17g", keys[i], k, q, v, value,
@@ -205,7 +153,7 @@ Test(bounds_l2_maps, scale_invariant_over_the_double_range)
         for (size_t i = 0; i < k * D; i++) layer->head[0].Q[i] = 0;
         for (int i = 0; i < 5; i++)
             if (k == 1 || i != 2)
-                cr_expect(bound_of(keys[i], layer, 7) == -(double)INFINITY, "%s", keys[i]);
+                cr_expect(l2_bound(keys[i], layer, 7) == -(double)INFINITY, "%s", keys[i]);
         tl_layer_free(layer);
     }
     gsl_rng_free(rng);
@@ -220,18 +168,20 @@ Test(bounds_l2_maps, published_transposes)
     const tl_head heads[2] = {head, head};
     /* U'x = x_1 + x_2 */
     const double x[4] = {0, 0, 1.407252031, 0}, factor = 4 * tl_bounds_l2_c(2) + 1;
-    tl_layer *layer = layer_of(TL_MASK_NONE, 2, 2, heads, first, 2);
+    tl_layer *layer = l2_layer(TL_MASK_NONE, 2, 2, heads, first, 2);
 
-    cr_expect_float_eq(row_norm(layer, 2, x), 6.4065557, 1e-6);
-    cr_expect_float_eq(exp(bound_of("kim-inf", layer, 2)), 4 * factor, 1e-11);
-    cr_expect_lt(2 * factor, row_norm(layer, 2, x), "V transposed");
-    cr_expect_float_eq(exp(bound_of("l2-inf", layer, 2)), row_norm(layer, 2, x), 1e-8);
+    cr_expect_float_eq(l2_norm_at(layer, 2, x, TL_NORM_INF), 6.4065557, 1e-6);
+    cr_expect_float_eq(exp(l2_bound("kim-inf", layer, 2)), 4 * factor, 1e-11);
+    cr_expect_lt(2 * factor, l2_norm_at(layer, 2, x, TL_NORM_INF), "V transposed");
+    cr_expect_float_eq(exp(l2_bound("l2-inf", layer, 2)), l2_norm_at(layer, 2, x, TL_NORM_INF),
+                       1e-8);
     tl_layer_free(layer);
-    layer = layer_of(TL_MASK_NONE, 2, 2, heads, both, 2);
-    cr_expect_float_eq(exp(bound_of("kim-inf", layer, 2)), 8 * factor, 1e-11);
-    cr_expect_lt(4 * factor, row_norm(layer, 2, x), "O transposed");
+    layer = l2_layer(TL_MASK_NONE, 2, 2, heads, both, 2);
+    cr_expect_float_eq(exp(l2_bound("kim-inf", layer, 2)), 8 * factor, 1e-11);
+    cr_expect_lt(4 * factor, l2_norm_at(layer, 2, x, TL_NORM_INF), "O transposed");
     /* Both heads have the same worst input, so their sum is attained too. */
-    cr_expect_float_eq(exp(bound_of("exact-1d", layer, 2)), row_norm(layer, 2, x), 1e-8);
+    cr_expect_float_eq(exp(l2_bound("exact-1d", layer, 2)), l2_norm_at(layer, 2, x, TL_NORM_INF),
+                       1e-8);
     tl_layer_free(layer);
 }
 
@@ -262,7 +212,7 @@ Test(bounds_l2_maps, oracle_gives_the_golden_norms)
         for (int i = 0; i < 4; i++) {
             const json_t *expect = json_object_get(root, "expect");
             const double want = json_number_value(json_object_get(expect, keys[i]));
-            const double found = norm_of(norms[i], rows, cols, J);
+            const double found = matrix_norm(norms[i], rows, cols, J);
             cr_assert_gt(want, 0);
             cr_expect_float_eq(found, want, 1e-11 * want, "%s %s: %.17g, expected %.17g", path,
                                keys[i], found, want);

@@ -7,21 +7,11 @@
 #include "bounds/l2_norm.h"
 #include "support/bound_query.h"
 #include "support/draws.h"
+#include "support/l2_layer.h"
 #include "support/l2_reduced.h"
 #include "support/other_kinds.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
-
-static tl_layer *line_layer(void)
-{
-    const double one = 1;
-    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&one, .V = (double *)&one, .scale = 1};
-    tl_layer *layer = NULL;
-
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                 TL_OK);
-    return layer;
-}
 
 /* Largest norms found, and an independent evaluation of forms A to D without their refinements. */
 static const struct {
@@ -102,7 +92,7 @@ Test(bounds_l2_norm, found_on_the_line)
         {{-3.3928971, 0, 3.3928971}, {500000, 1, 499999}, 21.0235},
         {{-4.233741, 0, 4.233741}, {5e8, 1, 499999999}, 33.849},
     };
-    tl_layer *layer = line_layer();
+    tl_layer *layer = l2_line(1, 1);
     const kind_constants none = {0};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

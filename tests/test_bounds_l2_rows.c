@@ -6,49 +6,9 @@
 #include "bounds/l2.h"
 #include "support/bound_query.h"
 #include "support/draws.h"
-#include "support/other_kinds.h"
+#include "support/l2_layer.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
-
-static const kind_constants none = {0};
-
-static double row_norm(const tl_layer *layer, size_t n, const double *x)
-{
-    const size_t rows = n * layer->out, cols = n * layer->d;
-    double *J = malloc(rows * cols * sizeof *J), norm = 0;
-
-    cr_assert(J && kind_jacobian(layer, &none, n, x, J));
-    for (size_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < cols; j++) sum += fabs(J[i * cols + j]);
-        norm = fmax(norm, sum);
-    }
-    free(J);
-    return norm;
-}
-
-/* log of a bound over all inputs of n tokens. */
-static double bound_of(const char *key, const tl_layer *layer, double n)
-{
-    tl_head_facts facts[4];
-    tl_bound_query query;
-
-    cr_assert_eq(tl_bound_query_init(&query, facts, layer, NULL, NULL, INFINITY, NULL), TL_OK);
-    query.infinite = false;
-    query.n = n;
-    return log_bound(key, &query);
-}
-
-static tl_layer *layer_of(tl_mask mask, size_t d, size_t heads, const tl_head *head,
-                          const double *O, size_t out)
-{
-    tl_layer *layer = NULL;
-    tl_error err = {.text = ""};
-
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, mask, d, heads, head, O, O ? out : 0, &err),
-                 TL_OK, "%s", err.text);
-    return layer;
-}
 
 enum { WIDE = 3 };
 
@@ -100,7 +60,7 @@ Test(bounds_l2_rows, two_clusters_come_near)
         }
         for (size_t i = 0; i < k * d; i++) U[i % d * k + i / d] = Q[i] / sqrt(sqrt((double)k));
         const tl_head head = {.k = k, .v = 1, .Q = Q, .V = V, .scale = 1};
-        tl_layer *layer = layer_of(TL_MASK_NONE, d, 1, &head, NULL, 0);
+        tl_layer *layer = l2_layer(TL_MASK_NONE, d, 1, &head, NULL, 0);
         tl_gemm('N', 'N', 1, k, d, 1, V, d, U, k, 0, u, k);
         const double c = tl_bounds_l2_c((double)n), gamma = gamma_of(U, d, k, u, e);
         double alpha = 0, y[WIDE], plus[WIDE];
@@ -108,11 +68,12 @@ Test(bounds_l2_rows, two_clusters_come_near)
         for (size_t r = 0; r < k; r++) y[r] = sqrt(1 + c) * e[r];
         preimage(U, d, k, y, plus);
         for (size_t j = 1; j < n; j++) tl_axpy(d, j % 2 ? 1 : -1, plus, x + j * d);
-        const double found = row_norm(layer, n, x), bound = exp(bound_of("l2-inf", layer, n));
+        const double found = l2_norm_at(layer, n, x, TL_NORM_INF),
+                     bound = exp(l2_bound("l2-inf", layer, n));
         cr_expect_geq(found, (4 * c * gamma - alpha) * (1 - 1e-9), "trial %d", trial);
         cr_expect_leq(found, bound * (1 + 1e-12), "trial %d: %g above %g", trial, found, bound);
         cr_expect_leq(bound, (alpha + 2 * c * gamma * (1 + sqrt(2))) * (1 + 1e-9));
-        cr_expect_leq(bound, exp(bound_of("kim-inf", layer, n)) * (1 + 1e-12));
+        cr_expect_leq(bound, exp(l2_bound("kim-inf", layer, n)) * (1 + 1e-12));
         nearest = fmax(nearest, found / bound);
         tl_layer_free(layer);
     }
@@ -139,12 +100,12 @@ Test(bounds_l2_rows, estimate_beyond_twelve_signs)
         for (size_t i = 0; i < 5 * D; i++) x[i] = 0.4 * random_normal(rng);
         const tl_head wide = {.k = 2, .v = 2, .Q = Q, .V = V, .scale = 1};
         const tl_head narrow = {.k = 2, .v = 2, .Q = narrow_q, .V = narrow_v, .scale = 1};
-        tl_layer *layer = layer_of(TL_MASK_NONE, D, 1, &wide, NULL, 0);
-        tl_layer *tried = layer_of(TL_MASK_NONE, 12, 1, &narrow, NULL, 0);
-        const double estimate = bound_of("l2-inf", layer, 5), best = bound_of("l2-inf", tried, 5);
+        tl_layer *layer = l2_layer(TL_MASK_NONE, D, 1, &wide, NULL, 0);
+        tl_layer *tried = l2_layer(TL_MASK_NONE, 12, 1, &narrow, NULL, 0);
+        const double estimate = l2_bound("l2-inf", layer, 5), best = l2_bound("l2-inf", tried, 5);
         cr_expect_geq(estimate, best - 1e-11);
-        cr_expect_leq(estimate, bound_of("kim-inf", layer, 5) + 1e-12);
-        cr_expect_leq(row_norm(layer, 5, x), exp(estimate));
+        cr_expect_leq(estimate, l2_bound("kim-inf", layer, 5) + 1e-12);
+        cr_expect_leq(l2_norm_at(layer, 5, x, TL_NORM_INF), exp(estimate));
         tl_layer_free(layer);
         tl_layer_free(tried);
     }
@@ -172,14 +133,14 @@ Test(bounds_l2_rows, climbed)
         }
         const double O[2] = {1, draw_entry(rng)};
         const tl_mask mask = draw_below(rng, 3) ? TL_MASK_NONE : TL_MASK_CAUSAL;
-        tl_layer *layer = layer_of(mask, d, heads, head, heads > 1 ? O : NULL, 1);
-        const double bound = exp(bound_of("l2-inf", layer, (double)n));
+        tl_layer *layer = l2_layer(mask, d, heads, head, heads > 1 ? O : NULL, 1);
+        const double bound = exp(l2_bound("l2-inf", layer, (double)n));
         if (width == 1)
-            cr_expect_float_eq(exp(bound_of("exact-1d", layer, (double)n)), bound, 1e-12 * bound);
+            cr_expect_float_eq(exp(l2_bound("exact-1d", layer, (double)n)), bound, 1e-12 * bound);
         double best = 0, size = 1 / (1e-3 + fabs(Q[0][0]));
         for (int step = 0; step < 50; step++) {
             for (size_t i = 0; i < n * d; i++) next[i] = x[i] + size * random_normal(rng);
-            const double found = row_norm(layer, n, next);
+            const double found = l2_norm_at(layer, n, next, TL_NORM_INF);
             cr_assert_leq(found, bound * (1 + 1e-12), "start %d step %d: %g above %g", start, step,
                           found, bound);
             size *= found > best ? 1.3 : 0.9;
@@ -209,8 +170,8 @@ Test(bounds_l2_rows, monotone_in_the_norms)
                 Q[r] = t * q[r];
                 V[r] = sqrt(t) * v[r];
             }
-            tl_layer *layer = layer_of(TL_MASK_NONE, 2, 1, &head, NULL, 0);
-            const double value = bound_of(keys[i], layer, 6), far = bound_of(keys[i], layer, 1e18);
+            tl_layer *layer = l2_layer(TL_MASK_NONE, 2, 1, &head, NULL, 0);
+            const double value = l2_bound(keys[i], layer, 6), far = l2_bound(keys[i], layer, 1e18);
             cr_expect(value > last && isfinite(far) && far > value, "%s t %g", keys[i], t);
             last = value;
             tl_layer_free(layer);

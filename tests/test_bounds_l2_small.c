@@ -4,26 +4,16 @@
 
 #include "bounds/l2_norm.h"
 #include "support/draws.h"
+#include "support/l2_layer.h"
 #include "support/l2_reduced.h"
 #include "support/random_problem.h"
 #include "tightlip/exact.h"
-
-static tl_layer *line_layer(void)
-{
-    const double one = 1;
-    const tl_head head = {.k = 1, .v = 1, .Q = (double *)&one, .V = (double *)&one, .scale = 1};
-    tl_layer *layer = NULL;
-
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_L2, TL_MASK_NONE, 1, 1, &head, NULL, 0, NULL),
-                 TL_OK);
-    return layer;
-}
 
 /* The constants, by the branch and bound they come from: tl_exact_run, and tl_bounds_l2_search. */
 Test(bounds_l2_small, constants)
 {
     const bool soak = draw_effort() > 1;
-    tl_layer *layer = line_layer();
+    tl_layer *layer = l2_line(1, 1);
 
     for (size_t n = 3; n <= (soak ? 4u : 3u); n++) {
         const tl_exact_problem problem = {
