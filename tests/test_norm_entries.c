@@ -21,20 +21,12 @@ static double norm_of(const random_problem *p, tl_norm norm)
     return result.value;
 }
 
-static random_problem draw_counted(gsl_rng *rng)
-{
-    random_shape shape = random_shape_draw_any(rng);
-
-    shape.mean_field = false;
-    return random_problem_draw(rng, &shape);
-}
-
 Test(norm_entries, sums_of_the_token_jacobian)
 {
     gsl_rng *rng = draw_stream(91);
 
     for (int draw = 0; draw < DRAWS; draw++) {
-        random_problem p = draw_counted(rng);
+        random_problem p = random_problem_counted(rng);
         const size_t n = p.measure->n, rows = n * p.layer->out, cols = n * p.layer->d;
         double *M = malloc(rows * cols * sizeof *M), row = 0, column = 0;
         cr_assert_eq(tl_jacobian_tokens_dense(p.layer, p.measure, M, NULL), TL_OK);

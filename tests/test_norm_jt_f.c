@@ -17,14 +17,6 @@ static double value_of(const random_problem *p, tl_norm norm)
     return result.value;
 }
 
-static random_problem draw_counted(gsl_rng *rng)
-{
-    random_shape shape = random_shape_draw_any(rng);
-
-    shape.mean_field = false;
-    return random_problem_draw(rng, &shape);
-}
-
 /* jt-f against the token Jacobian and outputs written out; it grows with n where the norm of the
  * Jacobian stays. */
 Test(norm_jt_f, functional_of_the_output)
@@ -32,7 +24,7 @@ Test(norm_jt_f, functional_of_the_output)
     gsl_rng *rng = draw_stream(96);
 
     for (int draw = 0; draw < 60; draw++) {
-        random_problem p = draw_counted(rng);
+        random_problem p = random_problem_counted(rng);
         const size_t n = p.measure->n, out = p.layer->out, cols = n * p.layer->d;
         double *M = malloc(n * out * cols * sizeof *M), *f = malloc(n * out * sizeof *f);
         double *y = malloc(p.measure->m * out * sizeof *y), *back = malloc(cols * sizeof *back);

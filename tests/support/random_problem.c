@@ -160,3 +160,11 @@ void random_problem_clear(random_problem *p)
     tl_layer_free(p->layer);
     tl_measure_free(p->measure);
 }
+
+random_problem random_problem_counted(gsl_rng *rng)
+{
+    random_shape shape = random_shape_draw(rng);
+
+    shape.mean_field = false;
+    return random_problem_draw(rng, &shape);
+}

@@ -40,6 +40,8 @@ random_shape random_shape_draw_kind(gsl_rng *rng, tl_kind kind, tl_mask mask);
 /* Any of random_kinds, dot without mask half of the time. */
 random_shape random_shape_draw_any(gsl_rng *rng);
 random_problem random_problem_draw(gsl_rng *rng, const random_shape *shape);
+/* Any shape with a finite number of tokens. */
+random_problem random_problem_counted(gsl_rng *rng);
 void random_problem_clear(random_problem *p);
 double random_normal(gsl_rng *rng);
 
