@@ -36,9 +36,6 @@ typedef enum {
 /* muParser keeps its messages in 2048 bytes and does not count. */
 enum { TL_CONJECTURE_LONGEST = 1000 };
 
-const char *tl_conjecture_variable_name(size_t i);
-const char *tl_conjecture_variable_text(size_t i);
-
 /* NaN where a variable is not known. */
 typedef struct {
     double value[TL_CONJECTURE_COUNT];

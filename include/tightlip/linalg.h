@@ -39,6 +39,9 @@ TL_MUST_USE tl_status tl_norm2_dense(size_t rows, size_t cols, const double *a, 
 TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, double *u,
                                   double *sigma, double *vt);
 
+/* s = (a + a')/2, n x n; s may be a. */
+void tl_symmetric_part(size_t n, const double *a, double *s);
+
 /* Eigenvalues of a symmetric n x n matrix, ascending, and its eigenvectors in the ROWS of q (NULL:
  * not wanted). */
 TL_MUST_USE tl_status tl_eigen_symmetric(size_t n, const double *a, double *lambda, double *q);

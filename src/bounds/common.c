@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "tightlip/linalg.h"
+
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
 {
     va_list arguments;
@@ -52,6 +54,15 @@ bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value)
     if (query->layer && query->measure) return true;
     (void)tl_bounds_refuse(value, "local bound: needs the layer and its tokens");
     return false;
+}
+
+tl_status tl_bounds_norm_up(double *norm, size_t rows, size_t cols, const double *a, double error)
+{
+    const double size = (double)(rows + cols);
+    tl_status status = tl_norm2_dense(rows, cols, a, norm);
+
+    if (status == TL_OK) *norm = *norm * (1 + 8 * size * DBL_EPSILON) + error;
+    return status;
 }
 
 double tl_bounds_log_add(double a, double b)

@@ -12,24 +12,11 @@
 
 #include "tightlip/text.h"
 
+#ifdef TL_WITH_MUPARSER
+
 #define X(id, name, text) name,
 static const char *const names[] = {TL_CONJECTURE_VARIABLES(X)};
 #undef X
-#define X(id, name, text) text,
-static const char *const texts[] = {TL_CONJECTURE_VARIABLES(X)};
-#undef X
-
-const char *tl_conjecture_variable_name(size_t i)
-{
-    return i < TL_CONJECTURE_COUNT ? names[i] : NULL;
-}
-
-const char *tl_conjecture_variable_text(size_t i)
-{
-    return i < TL_CONJECTURE_COUNT ? texts[i] : NULL;
-}
-
-#ifdef TL_WITH_MUPARSER
 
 /* Its code for a word it does not know. */
 enum { UNKNOWN_NAME = 1 };

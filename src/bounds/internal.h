@@ -29,6 +29,11 @@ bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value);
 /* Frobenius bound of what rounding can have moved A_h of tl_layer_logit_map by (kind dot). */
 double tl_bounds_logit_error(const tl_layer *layer, size_t h);
 
+/* ||a||_2 of a rows x cols matrix whose entries carry an error of Frobenius norm at most `error`,
+ * rounded up. */
+TL_MUST_USE tl_status tl_bounds_norm_up(double *norm, size_t rows, size_t cols, const double *a,
+                                        double error);
+
 /* log(exp(a) + exp(b)) for a, b in [-inf, inf). */
 double tl_bounds_log_add(double a, double b);
 /* x moved up by the rounding of at most 32 operations on terms of total size `size`. */

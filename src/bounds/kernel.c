@@ -20,8 +20,7 @@ static tl_status split(size_t d, const double *a, double error, double *work, sp
 {
     double *symmetric = work, *q = symmetric + d * d, *rest = q + d * d, *lambda = rest + d * d;
 
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) symmetric[i * d + j] = (a[i * d + j] + a[j * d + i]) / 2;
+    tl_symmetric_part(d, a, symmetric);
     tl_status status = tl_eigen_symmetric(d, symmetric, lambda, q);
     if (status != TL_OK) return status;
     /* Any S = sum of lambda_r q_r q_r' with lambda_r >= 0 will do: only A - S has to be right. */

@@ -26,14 +26,6 @@ typedef struct {
     double weight;   /* sqrt(n) */
 } work;
 
-static tl_status norm_up(size_t rows, size_t cols, const double *a, double error, double *norm)
-{
-    tl_status status = tl_norm2_dense(rows, cols, a, norm);
-
-    *norm = *norm * (1 + 8 * (double)(rows + cols) * DBL_EPSILON) + error;
-    return status;
-}
-
 static bool work_alloc(work *w, const tl_bound_query *query)
 {
     const size_t m = query->measure->m, d = query->measure->d, out = query->layer->out;
@@ -64,7 +56,7 @@ static tl_status rows_norm(work *w, size_t rows, const double *map, const double
 
     tl_gemm('N', 'T', m, rows, d, 1, x, d, map, d, 0, w->rows, rows);
     for (size_t i = 0; i < m * rows; i++) w->rows[i] *= sqrt((double)mu->count[i / rows]);
-    return norm_up(m, rows, w->rows, error, norm);
+    return tl_bounds_norm_up(norm, m, rows, w->rows, error);
 }
 
 /* P and its norm times that of the value map; and its share of Z. */
@@ -83,7 +75,7 @@ static tl_status add_linear(work *w, size_t h)
     }
     slack = expm1(2 * slack + 16 * DBL_EPSILON * (1 + log(w->query->n)));
     double size = tl_nrm2(m * m, w->P);
-    tl_status status = norm_up(m, m, w->P, slack * size, &norm);
+    tl_status status = tl_bounds_norm_up(&norm, m, m, w->P, slack * size);
     /* Never above sqrt(n), as each row is a probability. */
     w->products += fmin(norm, w->weight) * w->query->head[h].norm_ov;
     if (!w->Z || status != TL_OK) return status;
@@ -124,7 +116,7 @@ static tl_status curvature(work *w, size_t h, tl_lofast_form form, double *first
         query_error = hypot(query_error, weight * w->tokens.b_error[i]);
         for (size_t r = 0; r < d; r++) w->rows[i * d + r] = weight * w->tokens.b[i * d + r];
     }
-    tl_status status = norm_up(m, d, w->rows, query_error, &by_query);
+    tl_status status = tl_bounds_norm_up(&by_query, m, d, w->rows, query_error);
     if (status != TL_OK) return status;
     /* A'x: the transpose in place. */
     for (size_t i = 0; i < d; i++)
@@ -183,7 +175,7 @@ static tl_status linear_part(work *w, tl_lofast_form form, bool residual, double
     }
     if (form != TL_LOFAST || !w->Z) return TL_OK;
     for (size_t i = 0; residual && i < m * d; i++) w->Z[i * m * d + i] += 1;
-    tl_status status = norm_up(m * out, m * d, w->Z, w->z_error, &norm);
+    tl_status status = tl_bounds_norm_up(&norm, m * out, m * d, w->Z, w->z_error);
     /* Copies moving apart: the attention part vanishes on them. */
     if (residual && w->query->n > (double)m) norm = fmax(norm, 1);
     *zeta = fmin(*zeta, norm);
@@ -201,7 +193,7 @@ tl_status tl_bounds_lofast(const tl_bound_query *query, tl_lofast_form form, boo
     const tl_measure *mu = query->measure;
     for (size_t i = 0; i < mu->m * mu->d; i++)
         w.moved[i] = sqrt((double)mu->count[i / mu->d]) * mu->x[i];
-    status = norm_up(mu->m, mu->d, w.moved, 0, &w.x_norm);
+    status = tl_bounds_norm_up(&w.x_norm, mu->m, mu->d, w.moved, 0);
     for (size_t h = 0; h < query->heads && status == TL_OK; h++) {
         double first = 0, centred = 0;
         status = tl_bounds_tokens_init(&w.tokens, query->layer, h, mu);

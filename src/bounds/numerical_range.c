@@ -13,14 +13,13 @@ enum { SPLITS = 1800 };
 static tl_status range_of(const tl_layer *layer, size_t h, double *least, double *most)
 {
     const size_t d = layer->d;
-    double *a = malloc((2 * d * d + d) * sizeof *a);
+    double *a = malloc((d * d + d) * sizeof *a);
 
     if (!a) return TL_ERR_MEMORY;
-    double *symmetric = a + d * d, *lambda = symmetric + d * d;
+    double *lambda = a + d * d;
     tl_layer_logit_map(layer, h, a, NULL);
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < d; j++) symmetric[i * d + j] = (a[i * d + j] + a[j * d + i]) / 2;
-    tl_status status = tl_eigen_symmetric(d, symmetric, lambda, NULL);
+    tl_symmetric_part(d, a, a);
+    tl_status status = tl_eigen_symmetric(d, a, lambda, NULL);
     const double size = fmax(fabs(lambda[0]), fabs(lambda[d - 1]));
     const double error = 8 * (double)(d + 4) * DBL_EPSILON * size + tl_bounds_logit_error(layer, h);
     *least = lambda[0] - error;

@@ -8,16 +8,6 @@
 #include "bounds/internal.h"
 #include "tightlip/linalg.h"
 
-/* Norm of a rows x cols matrix whose entries carry an error of Frobenius norm at most `error`. */
-static tl_status norm_up(double *norm, size_t rows, size_t cols, const double *a, double error)
-{
-    double size = (double)(rows + cols);
-    tl_status status = tl_norm2_dense(rows, cols, a, norm);
-
-    if (status == TL_OK) *norm = *norm * (1 + 8 * size * DBL_EPSILON) + error;
-    return status;
-}
-
 static double frobenius_columns(size_t rows, size_t cols, size_t stride, const double *a)
 {
     double norm = 0;
@@ -69,7 +59,7 @@ double tl_bounds_logit_error(const tl_layer *layer, size_t h)
 /* ||Q|| and ||A|| = ||Q||^2/sqrt(k); logits do not look at where the tokens are: rho stays 0. */
 static tl_status l2_facts(const tl_head *head, size_t d, tl_head_facts *fact)
 {
-    tl_status status = norm_up(&fact->norm_q, head->k, d, head->Q, 0);
+    tl_status status = tl_bounds_norm_up(&fact->norm_q, head->k, d, head->Q, 0);
 
     if (status != TL_OK) return status;
     fact->width = head->k;
@@ -81,10 +71,11 @@ static tl_status l2_facts(const tl_head *head, size_t d, tl_head_facts *fact)
 /* ||Q|| and ||K||; the maps meet the normaliser before they meet each other. */
 static tl_status cosine_facts(const tl_head *head, size_t d, tl_head_facts *fact)
 {
-    tl_status status = norm_up(&fact->norm_q, head->k, d, head->Q, 0);
+    tl_status status = tl_bounds_norm_up(&fact->norm_q, head->k, d, head->Q, 0);
 
     fact->norm_k = 1;
-    if (status == TL_OK && head->K) status = norm_up(&fact->norm_k, head->k, d, head->K, 0);
+    if (status == TL_OK && head->K)
+        status = tl_bounds_norm_up(&fact->norm_k, head->k, d, head->K, 0);
     return status;
 }
 
@@ -102,7 +93,7 @@ static tl_status logit_facts(const tl_layer *layer, size_t h, const scratch *s, 
     if (layer->kind == TL_KIND_L2) return l2_facts(head, d, fact);
     if (layer->kind == TL_KIND_COSINE) return cosine_facts(head, d, fact);
     tl_layer_logit_map(layer, h, s->A, s->c);
-    status = norm_up(&fact->norm_a, d, d, s->A, error);
+    status = tl_bounds_norm_up(&fact->norm_a, d, d, s->A, error);
     if (status != TL_OK) return status;
     const double query_bias = head->bq ? tl_nrm2(head->k, head->bq) : 0;
     *biased = *biased || (query_bias > 0 && size.key > 0 && size.scale > 0);
@@ -124,7 +115,7 @@ static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, con
                              tl_head_facts *fact)
 {
     const tl_head *head = &layer->head[h];
-    tl_status status = norm_up(&fact->norm_v, head->v, s->d, head->V, 0);
+    tl_status status = tl_bounds_norm_up(&fact->norm_v, head->v, s->d, head->V, 0);
 
     if (status != TL_OK) return status;
     fact->norm_ov = fact->norm_v;
@@ -134,7 +125,7 @@ static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, con
     double values = tl_nrm2(head->v * s->d, head->V);
     double error = output * values * ((double)head->v + 4) * DBL_EPSILON;
     if (output > 0 && values > 0) error += (double)(layer->out * head->v * s->d) * DBL_TRUE_MIN;
-    return norm_up(&fact->norm_ov, layer->out, s->d, s->G, error);
+    return tl_bounds_norm_up(&fact->norm_ov, layer->out, s->d, s->G, error);
 }
 
 static tl_status check_ball(const tl_layer *layer, const tl_measure *measure, const double *centre,
@@ -187,7 +178,7 @@ static tl_status fill(tl_bound_query *query, tl_head_facts *head, const scratch 
         column += layer->head[h].v;
     }
     if (status == TL_OK && layer->O)
-        status = norm_up(&query->norm_o, layer->out, layer->values, layer->O, 0);
+        status = tl_bounds_norm_up(&query->norm_o, layer->out, layer->values, layer->O, 0);
     if (status != TL_OK)
         return tl_fail(err, status, "layer: its matrix norms: %s", tl_status_text(status));
     return TL_OK;

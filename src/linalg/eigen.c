@@ -6,6 +6,15 @@
 #include "linalg/lapack.h"
 #include "tightlip/linalg.h"
 
+void tl_symmetric_part(size_t n, const double *a, double *s)
+{
+    for (size_t i = 0; i < n; i++) {
+        s[i * n + i] = a[i * n + i];
+        for (size_t j = 0; j < i; j++)
+            s[i * n + j] = s[j * n + i] = 0.5 * (a[i * n + j] + a[j * n + i]);
+    }
+}
+
 tl_status tl_eigen_symmetric(size_t n, const double *a, double *lambda, double *q)
 {
     if (n == 0) return TL_OK;

@@ -36,9 +36,7 @@ static tl_status direction_fixed(tl_builder *b)
     double *q = A + d * d, *lambda = q + d * d;
     const size_t h = gsl_rng_uniform_int(b->rng, (unsigned long)b->problem->layer->heads);
     tl_layer_logit_map(b->problem->layer, h, A, NULL);
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < i; j++)
-            A[i * d + j] = A[j * d + i] = 0.5 * (A[i * d + j] + A[j * d + i]);
+    tl_symmetric_part(d, A, A);
     const tl_status status = tl_eigen_symmetric(d, A, lambda, q);
     if (!status) {
         memcpy(b->w, q, d * sizeof(double));
