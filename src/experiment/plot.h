@@ -27,7 +27,7 @@ double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, 
 
 /* Points of one legend entry in plot coordinates: logarithms to base ten on a log axis. */
 typedef struct {
-    char legend[200];
+    char legend[260];
     char series[120]; /* "A = worst", or "" */
     const char *key;  /* y name or bound key; borrowed */
     bool bound;
