@@ -41,7 +41,11 @@ def section(directory):
     logs = [v for v in (number(r["lower_log10"]) for r in rows) if v is not None]
     ratios = [v for v in (number(r["ratio_log10"]) for r in rows) if v is not None]
     lines = [f"## {directory.name}", "", config.get("title", directory.name), "",
-             config.get("question", ""), "", f"![{directory.name}]({directory.name}/plot.png)", ""]
+             config.get("question", ""), ""]
+    for key, what in (("paper", "The paper"), ("finding", "Found here")):
+        if key in config:
+            lines += [f"{what}: {config[key]}", ""]
+    lines += [f"![{directory.name}]({directory.name}/plot.png)", ""]
     lines.append(f"{len(rows)} cells; local norm 10^{min(logs):.3f} to 10^{max(logs):.3f}." if logs
                  else f"{len(rows)} cells.")
     if ratios:

@@ -37,6 +37,7 @@ static const row refused[] = {
     {"name = \"a b\";", TL_ERR_ARGUMENT, "expected letters, digits, _ and -"},
     {"name = 3;", TL_ERR_PARSE, ":1: name: expected text, found 3"},
     {"name = \"t\";", TL_ERR_PARSE, "expected a setting \"attention\""},
+    {END("finding = 3;"), TL_ERR_PARSE, ":5: finding: expected text, found 3"},
     {END("serch = {};"), TL_ERR_ARGUMENT,
      ":5: serch: unknown setting \"serch\"; did you mean "
      "\"search\"?"},

@@ -149,7 +149,8 @@ static void linear_tics(tl_buffer *b, const tl_axis *axis)
 
     step = raw <= unit ? unit : raw <= 2 * unit ? 2 * unit : raw <= 5 * unit ? 5 * unit : 10 * unit;
     for (double k = ceil(axis->low / step); k * step <= top; k++) {
-        tl_buffer_print(b, "%s'%g' %.10g", first ? "" : ", ", k * step, k * step);
+        const double at = k * step + 0.0; /* 0.0: no minus in front of zero */
+        tl_buffer_print(b, "%s'%g' %.10g", first ? "" : ", ", at, at);
         first = false;
     }
     if (axis->has_infinity) tl_buffer_print(b, "%s'∞' %.10g", first ? "" : ", ", axis->at_infinity);

@@ -49,6 +49,20 @@ static tl_status read_name(tl_experiment *ex, const config_setting_t *root, tl_e
     return s;
 }
 
+/* Prose for results/README.md: what the paper shows, what was found. Nothing here depends on it. */
+static tl_status check_prose(const tl_experiment *ex, const config_setting_t *root, tl_error *err)
+{
+    static const char *const keys[] = {"paper", "finding"};
+    tl_status s = TL_OK;
+
+    for (size_t i = 0; !s && i < COUNT(keys); i++) {
+        const config_setting_t *at = config_setting_get_member(root, keys[i]);
+        const char *text;
+        if (at) s = tl_config_text(ex, at, &text, err);
+    }
+    return s;
+}
+
 static tl_status read_norm(tl_experiment *ex, const config_setting_t *root, tl_error *err)
 {
 #define X(id, word, text) word,
@@ -206,7 +220,8 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
     static const char *const keys[] = {"name",   "title",  "question",   "attention", "tokens",
                                        "n",      "domain", "sweep",      "search",    "norm",
-                                       "bounds", "plot",   "conjecture", "certify",   "exact"};
+                                       "bounds", "plot",   "conjecture", "certify",   "exact",
+                                       "paper",  "finding"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -216,6 +231,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     ex->domain = config_setting_get_member(root, "domain");
     ex->search = config_setting_get_member(root, "search");
     s = read_name(ex, root, err);
+    if (!s) s = check_prose(ex, root, err);
     if (!s) s = tl_config_require(ex, root, "attention", &ex->attention, err);
     if (!s) s = check_sections(ex, err);
     if (!s) s = tl_sweep_read(ex, config_setting_get_member(root, "sweep"), err);
