@@ -9,7 +9,8 @@ LEVEL = {"base": 0, "linalg": 1, "attention": 2, "bounds": 3, "search": 3, "atta
 # The module behind each public header.
 HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "version": "base",
           "linalg": "linalg", "attention": "attention", "domain": "attention",
-          "jacobian": "attention", "norm": "attention", "problem": "attention", "bounds": "bounds",
+          "invert": "attention", "jacobian": "attention", "norm": "attention", "problem": "attention",
+          "bounds": "bounds",
           "search": "search", "attack": "attack", "certify": "certify", "exact": "certify",
           "model": "model", "conjecture": "bounds", "experiment": "experiment"}
 # Layers of one level that build on another of it.
