@@ -115,6 +115,28 @@ Test(plot, text_of_a_user_is_never_a_command)
     free(text);
 }
 
+#ifdef TL_WITH_MUPARSER
+Test(plot, formulas_follow_the_axes)
+{
+    drawing d;
+    const tl_curve *curve = NULL;
+
+    collect(&d,
+            PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [],"
+                      "\"formulas\": [{\"title\": \"n^2/4\", \"y\": \"n^2/4\"}]"),
+            "n,lower_log10\n10,1\n1000,2\n");
+    for (size_t i = 0; i < d.plot.curves; i++)
+        if (d.plot.curve[i].formula) curve = &d.plot.curve[i];
+    cr_assert(curve);
+    cr_expect_str_eq(curve->legend, "n^2/4");
+    cr_expect_float_eq(curve->x[0], 1, 1e-12);
+    cr_expect_float_eq(curve->x[curve->count - 1], 3, 1e-12);
+    for (size_t i = 0; i < curve->count; i++)
+        cr_expect_float_eq(curve->y[i], 2 * curve->x[i] - log10(4), 1e-12);
+    drop(&d);
+}
+#endif
+
 Test(plot, equal_bounds_of_several_series_are_drawn_once)
 {
     drawing d;

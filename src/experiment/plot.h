@@ -28,9 +28,9 @@ double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, 
 /* Points of one legend entry in plot coordinates: logarithms to base ten on a log axis. */
 typedef struct {
     char legend[260];
-    char series[120]; /* "A = worst", or "" */
-    const char *key;  /* y name or bound key; borrowed */
-    bool bound;
+    char series[120];    /* "A = worst", or "" */
+    const char *key;     /* y name or bound key; borrowed */
+    bool bound, formula; /* a formula is drawn as bounds are */
     size_t series_index, bound_index, y_index;
     size_t count, certified; /* points; those that are certified numbers */
     double *x, *y;           /* owned, sorted by x; x may be INFINITY */
@@ -52,6 +52,11 @@ typedef struct {
 TL_MUST_USE tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table,
                                       tl_error *err);
 void tl_plot_clear(tl_plot *plot);
+/* The curve of that key (borrowed) and series, added with room for `room` points when new. NULL
+ * when out of memory. */
+tl_curve *tl_plot_curve(tl_plot *p, const char *key, const char *series, size_t room);
+/* The formulas of the plot group, over the range of x that the data have. */
+TL_MUST_USE tl_status tl_plot_formulas_add(tl_plot *p, tl_error *err);
 
 typedef struct {
     char series[120];

@@ -74,7 +74,7 @@ static void series_of(const tl_plot *p, size_t row, char *text, size_t size)
     }
 }
 
-static tl_curve *find_curve(tl_plot *p, const char *key, const char *series)
+tl_curve *tl_plot_curve(tl_plot *p, const char *key, const char *series, size_t points)
 {
     tl_curve *curve;
 
@@ -90,8 +90,8 @@ static tl_curve *find_curve(tl_plot *p, const char *key, const char *series)
     curve = &p->curve[p->curves];
     *curve = (tl_curve){.key = key};
     (void)snprintf(curve->series, sizeof curve->series, "%s", series);
-    curve->x = calloc(p->table->rows, sizeof *curve->x);
-    curve->y = calloc(p->table->rows, sizeof *curve->y);
+    curve->x = calloc(points, sizeof *curve->x);
+    curve->y = calloc(points, sizeof *curve->y);
     p->curves++;
     return curve->x && curve->y ? curve : NULL;
 }
@@ -139,7 +139,7 @@ static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_
         if (isnan(x) || !isfinite(y)) continue;
         series_of(p, row, series, sizeof series);
         size_t which = series_index(p, series);
-        curve = find_curve(p, what->name, series);
+        curve = tl_plot_curve(p, what->name, series, p->table->rows);
         if (!curve) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
         curve->series_index = which;
         curve->bound = bound;
@@ -241,7 +241,9 @@ static void name_curves(tl_plot *p)
     for (size_t i = 0; i < p->curves; i++) {
         tl_curve *c = &p->curve[i];
         const char *sure = c->certified > 0 && c->certified == c->count ? ", certified" : "";
-        if (c->bound) /* what the registry does not hold is a formula of the experiment */
+        if (c->formula)
+            (void)snprintf(c->legend, sizeof c->legend, "%s", c->key);
+        else if (c->bound) /* what the registry does not hold is a formula of the experiment */
             (void)snprintf(c->legend, sizeof c->legend, "%s %s%s%s",
                            tl_bound_find(c->key) ? "bound" : "conjecture", c->key,
                            c->series[0] ? ", " : "", c->series);
@@ -273,6 +275,7 @@ tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *tabl
         s = name ? add_y(out, name, i, err) : TL_OK;
     }
     out->several_y = shown > 1;
+    if (!s) s = tl_plot_formulas_add(out, err);
     if (s) {
         tl_plot_clear(out);
         return s;

@@ -23,6 +23,10 @@ TL_MUST_USE tl_status tl_plot_key_title(const tl_experiment *ex, json_t *out,
                                         const config_setting_t *group, tl_error *err);
 tl_status tl_plot_key_memory(const tl_experiment *ex, tl_error *err);
 
+/* `formulas`: a list of { title; y }, y a formula over the variable of the x axis. */
+TL_MUST_USE tl_status tl_plot_formulas_read(const tl_experiment *ex, json_t *out,
+                                            const config_setting_t *group, tl_error *err);
+
 /* A plot of kind "map": two sweep variables on the axes, numbers and colours in the cells. */
 TL_MUST_USE tl_status tl_plot_read_map(const tl_experiment *ex, json_t *out,
                                        const config_setting_t *group, const char *const *variables,

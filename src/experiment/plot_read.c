@@ -158,9 +158,9 @@ static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config
 static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                              const char *const *variables, tl_error *err)
 {
-    static const char *const keys[] = {"kind",   "x",      "log",    "y",     "series",
-                                       "bounds", "xlabel", "ylabel", "title", "fit",
-                                       "style",  "ymin",   "ymax"};
+    static const char *const keys[] = {"kind",   "x",      "log",    "y",       "series",
+                                       "bounds", "xlabel", "ylabel", "title",   "fit",
+                                       "style",  "ymin",   "ymax",   "formulas"};
     static const char *const styles[] = {"linespoints", "points", "lines"};
     tl_status s = group ? tl_config_keys(ex, group, keys, COUNT(keys), err) : TL_OK;
 
@@ -168,6 +168,7 @@ static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_
     if (!s) s = read_series(ex, out, group, variables, err);
     if (!s) s = read_bounds(ex, out, group, err);
     if (!s) s = read_y(ex, out, group, err);
+    if (!s) s = tl_plot_formulas_read(ex, out, group, err);
     if (!s) s = tl_plot_key_title(ex, out, group, err);
     if (!s) s = tl_plot_key_choice(ex, out, group, "style", "linespoints", styles, 3, err);
     return s ? s : read_numbers(ex, out, group, err);
