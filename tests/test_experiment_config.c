@@ -172,11 +172,6 @@ static const row refused[] = {
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { formulas = ({title = \"t\";}); "
            "};"),
      TL_ERR_PARSE, "expected a setting \"y\""},
-#ifdef TL_WITH_MUPARSER
-    {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { formulas = "
-           "({title = \"t\"; y = \"R+q\";}); };"),
-     TL_ERR_PARSE, "plot.formulas[0].y: "},
-#endif
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { fit = 1; };"), TL_ERR_PARSE,
      "expected true or false"},
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { ymax = 0.0; };"), TL_ERR_DOMAIN,

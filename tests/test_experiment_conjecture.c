@@ -120,6 +120,7 @@ Test(experiment_conjecture, what_is_refused)
         {"conjecture = ( { key = \"\"; log = \"1\"; } );", "letters, digits"},
         {"conjecture = ( { key = \"a-key-of-nineteen--\"; log = \"1\"; } );", "at most 18"},
         {"conjecture = ( { key = \"a\"; log = \"1, n\"; } );", "one formula"},
+        {"plot = { formulas = ( { title = \"a\"; y = \"n+q\"; } ); };", "unknown name 'q'"},
         {"conjecture = ( 1 );", "a group"},
         {"conjecture = 1;", "a list of groups"},
     };
