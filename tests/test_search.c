@@ -244,7 +244,7 @@ Test(search, refuses_what_it_cannot_do)
     cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_ARGUMENT);
     f.settings.starts = 1u << TL_START_RANDOM;
     f.layer->mask = TL_MASK_CAUSAL;
-    cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_UNSUPPORTED);
+    cr_expect_eq(tl_search_check(&f.problem, &f.settings, &err), TL_ERR_ARGUMENT);
     cr_expect(strstr(err.text, "causal") != NULL, "%s", err.text);
     fixture_clear(&f);
 }

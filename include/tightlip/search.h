@@ -34,6 +34,9 @@ typedef enum {
     X(TL_START_KAPPA, "kappa",                                                                    \
       "theory_dot Theorem 5: two heavies that share every row's attention")                       \
     X(TL_START_LARGE_RADIUS, "large-radius", "one-hot attention: one token wins every row")       \
+    X(TL_START_TWO_PHASE, "two-phase", "under a mask: heavy tokens first, then the bulk")         \
+    X(TL_START_INTERLEAVED, "interleaved",                                                        \
+      "under a mask: heavy tokens spread evenly over the bulk")                                   \
     X(TL_START_GIVEN, "given", "the tokens of the problem itself")
 
 typedef enum {
@@ -51,13 +54,18 @@ const char *tl_start_name(tl_start start);
 const char *tl_start_text(tl_start start);
 TL_MUST_USE tl_status tl_start_from_name(const char *name, tl_start *start);
 
+/* Without a mask only atoms and their multiplicities (or masses) matter. Under a mask the order of
+ * the tokens counts: every token is an atom of its own, n of them, and all moves keep that. */
+enum { TL_SEARCH_TOKENS_MAX = 4096 }; /* under a mask */
+
 typedef struct {
-    const tl_layer *layer; /* borrowed; with worst_a its A is only a start */
-    bool worst_a;          /* search A too, over ||A||_2 = norm_a; single head in (A, V) form */
+    const tl_layer *layer; /* borrowed, any kind and mask; with worst_a its A is only a start */
+    bool worst_a; /* search A too, over ||A||_2 = norm_a; kinds dot and sigmoid, a single head in
+                     (A, V) form */
     double norm_a;
     const tl_domain *domain; /* borrowed; a Frobenius ball fixes atoms, multiplicities and n */
-    uint64_t n;              /* 0: mean field */
-    size_t atoms;            /* at most this many distinct atoms */
+    uint64_t n;              /* 0: mean field, for kinds with a softmax and no mask */
+    size_t atoms;            /* at most this many distinct atoms; under a mask at least n */
     double log_mass_ratio;   /* NAN: masses free; otherwise log of (mass of atom 1 / mass of all
                                 others), held fixed   (mean field only) */
     const tl_measure *given; /* for start "given", or NULL; borrowed */
@@ -103,7 +111,7 @@ typedef struct {
 
 void tl_search_defaults(tl_search_settings *settings);
 /* Checks problem and settings against each other. TL_ERR_ARGUMENT / TL_ERR_UNSUPPORTED with the
- * reason. */
+ * reason, TL_ERR_LIMIT (a mask and n above TL_SEARCH_TOKENS_MAX). */
 TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
                                       const tl_search_settings *settings, tl_error *err);
 
@@ -120,10 +128,10 @@ typedef struct {
 
 /* A restart from that input, carried over to this problem's radius, ||A|| and n. With the same n or
  * a multiple of it (or n infinite), and ||A|| radius^2 no smaller, the input is feasible here, and
- * the result is no less than its value, to rounding. No result (measure NULL, TL_OK) when the
- * witness has another width or more atoms than the problem allows. A pure function of (problem,
- * settings, witness, r); r takes its random stream from restart r, so it should be at least
- * settings->restarts. */
+ * the result is no less than its value, to rounding; under a causal mask for every n that is no
+ * less. No result (measure NULL, TL_OK) when the witness has another width or, without a mask, more
+ * atoms than the problem allows. A pure function of (problem, settings, witness, r); r takes its
+ * random stream from restart r, so it should be at least settings->restarts. */
 TL_MUST_USE tl_status tl_search_warm(const tl_search_problem *problem,
                                      const tl_search_settings *settings,
                                      const tl_search_witness *witness, uint64_t r,

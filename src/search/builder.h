@@ -23,6 +23,11 @@ TL_MUST_USE tl_status tl_build_axes(tl_builder *b);
 TL_MUST_USE tl_status tl_build_random_a(tl_builder *b);
 /* Atom k at centre + R (along w + across w2). */
 void tl_build_place(const tl_builder *b, size_t k, double along, double across);
+/* Under a mask: some heavy tokens and a bulk, as two atoms. */
+void tl_build_heavy_bulk(const tl_builder *b);
+/* Under a mask: the atoms with their masses, written out as n tokens in an order that suits the
+ * start. */
+TL_MUST_USE tl_status tl_build_tokens(const tl_builder *b, tl_start start);
 /* One of the named constructions. */
 TL_MUST_USE tl_status tl_build_construction(tl_builder *b, tl_start start);
 

@@ -276,6 +276,10 @@ tl_status tl_build_construction(tl_builder *b, tl_start start)
         return TL_OK;
     case TL_START_LARGE_RADIUS:
         return start_large_radius(b);
+    case TL_START_TWO_PHASE:
+    case TL_START_INTERLEAVED:
+        tl_build_heavy_bulk(b);
+        return TL_OK;
     default:
         return TL_ERR_ARGUMENT;
     }

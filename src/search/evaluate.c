@@ -170,6 +170,7 @@ tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, doub
 {
     const tl_objective objective = ev->problem->objective;
     tl_measure mu = {.m = p->m, .d = p->d, .x = p->x, .log_mass = p->log_mass, .n = ev->problem->n};
+    if (tl_search_ordered(ev->problem)) mu.count = p->count;
     ev->used++;
     *value = (tl_value){-INFINITY, -INFINITY, -INFINITY};
     if (p->A) memcpy(ev->layer->head[0].Q, p->A, p->d * p->d * sizeof(double));

@@ -121,6 +121,7 @@ static tl_status attained(const total *t, const tl_point *p, const tl_measure *m
 /* Copies of atom k beyond the first. */
 static double extra(const tl_evaluator *ev, const tl_point *p, size_t k)
 {
+    if (p->integral) return (double)(p->count[k] - 1);
     return fmax(exp(p->log_mass[k]) * (double)ev->problem->n - 1, 0);
 }
 

@@ -18,6 +18,11 @@ typedef struct {
     double value;     /* log of the objective here; NAN: not evaluated */
 } tl_point;
 
+/* A mask: the order of tokens counts, and a point lists every token as an atom of its own. */
+bool tl_search_ordered(const tl_search_problem *problem);
+/* Atoms a point has room for. */
+size_t tl_search_capacity(const tl_search_problem *problem);
+
 TL_MUST_USE bool tl_point_init(tl_point *p, size_t capacity, size_t d, bool with_a);
 void tl_point_clear(tl_point *p);
 void tl_point_copy(tl_point *to, const tl_point *from);
@@ -76,6 +81,17 @@ TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_poin
 void tl_masses_project(const tl_search_problem *problem, size_t m, double *log_mass);
 /* Nearest multiplicities (each >= 1, sum n), written to count and log_mass. */
 void tl_point_round(const tl_search_problem *problem, tl_point *p);
+/* Orders in which atoms are written out as tokens. */
+typedef enum {
+    TL_ORDER_ATOMS,  /* all copies of atom 0, then of atom 1, .. */
+    TL_ORDER_RARE,   /* so, atoms with few copies first */
+    TL_ORDER_EVEN,   /* every prefix holds shares as near to those of the whole as can be */
+    TL_ORDER_RANDOM, /* shuffled */
+    TL_ORDERS
+} tl_order;
+/* From whole multiplicities with sum n <= capacity to n single tokens. */
+TL_MUST_USE tl_status tl_point_unfold(const tl_search_problem *problem, tl_order order,
+                                      gsl_rng *rng, tl_point *p);
 /* log_mass from count. */
 void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
 /* Nearest matrix with spectral norm at most bound, its largest singular value then put at the
@@ -114,7 +130,8 @@ typedef enum {
 TL_MUST_USE tl_status tl_warm_make(const tl_search_problem *problem, const tl_search_witness *w,
                                    tl_warm_variant variant, tl_point *p, bool *usable);
 
-/* One random change of p (split, merge, shift mass, add, drop, relocate, shake); stays feasible. */
+/* One random change of p (split, merge, shift mass, add, drop, relocate, shake; under a mask
+ * relocate, shake, swap, copy, exchange of a prefix and the rest); stays feasible. */
 TL_MUST_USE tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p);
 /* Merges atoms closer than `within`; true when something was merged. */
 bool tl_move_merge(const tl_search_problem *problem, tl_point *p, double within);
@@ -123,7 +140,7 @@ bool tl_move_merge(const tl_search_problem *problem, tl_point *p, double within)
 double tl_objective_log(tl_objective objective, const tl_norm_result *norm);
 /* log-sum-exp normalisation of m log-masses. */
 void tl_masses_normalise(size_t m, double *log_mass);
-/* g = ||A||_2 radius^2 of the problem's first head: the size of its logits. */
+/* g = ||A||_2 radius^2 of the problem's first head (kind cosine: tau): the size of its logits. */
 double tl_problem_logit_size(const tl_search_problem *problem);
 
 #endif

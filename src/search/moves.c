@@ -153,9 +153,71 @@ static tl_status move_array(const tl_search_problem *problem, gsl_rng *rng, tl_p
     return tl_point_project(problem, p);
 }
 
+static void swap_tokens(tl_point *p, size_t k, size_t l)
+{
+    for (size_t r = 0; r < p->d; r++) {
+        const double x = p->x[k * p->d + r];
+        p->x[k * p->d + r] = p->x[l * p->d + r];
+        p->x[l * p->d + r] = x;
+    }
+}
+
+static void reverse_tokens(tl_point *p, size_t from, size_t to)
+{
+    while (from + 1 < to) swap_tokens(p, from++, --to);
+}
+
+/* The first `cut` tokens change places with the rest, both in their order. */
+static void move_rotate(tl_point *p, size_t cut)
+{
+    reverse_tokens(p, 0, cut);
+    reverse_tokens(p, cut, p->m);
+    reverse_tokens(p, 0, p->m);
+}
+
+/* Token k onto a run of tokens. */
+static void move_copy(gsl_rng *rng, tl_point *p, size_t k, size_t longest)
+{
+    const size_t from = pick(rng, p->m), length = 1 + pick(rng, longest);
+    for (size_t l = from; l < p->m && l < from + length; l++)
+        if (l != k) memcpy(p->x + l * p->d, p->x + k * p->d, p->d * sizeof(double));
+}
+
+/* Every token stands where it stands: places and order change, their number does not. */
+static tl_status move_ordered(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
+{
+    switch (gsl_rng_uniform_int(rng, p->m > 1 ? 8 : 3)) {
+    case 0:
+        move_relocate(problem, rng, p);
+        break;
+    case 1:
+        shake_atom(problem, rng, log_uniform(rng, 1e-3, 1.0), p->x + pick(rng, p->m) * p->d);
+        break;
+    case 2:
+        move_shake(problem, rng, p);
+        break;
+    case 3:
+    case 4:
+        swap_tokens(p, pick(rng, p->m), pick(rng, p->m));
+        break;
+    case 5:
+        move_copy(rng, p, pick(rng, p->m), 1);
+        break;
+    case 6:
+        move_copy(rng, p, pick(rng, p->m), p->m);
+        break;
+    default:
+        move_rotate(p, pick(rng, p->m));
+    }
+    p->value = (double)NAN;
+    tl_point_count_masses(problem, p);
+    return tl_point_project(problem, p);
+}
+
 tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
 {
     if (problem->domain->around) return move_array(problem, rng, p);
+    if (tl_search_ordered(problem)) return move_ordered(problem, rng, p);
     const bool held = !isnan(problem->log_mass_ratio), integral = p->integral;
     const bool grow = p->m < p->capacity && (problem->n == 0 || p->m < problem->n);
     const bool shrink = p->m > 2 && !held;

@@ -5,6 +5,17 @@
 
 #include "search/internal.h"
 
+bool tl_search_ordered(const tl_search_problem *problem)
+{
+    return problem->layer->mask != TL_MASK_NONE;
+}
+
+size_t tl_search_capacity(const tl_search_problem *problem)
+{
+    const bool fewer = tl_search_ordered(problem) || (problem->n && problem->n < problem->atoms);
+    return fewer ? (size_t)problem->n : problem->atoms;
+}
+
 bool tl_point_init(tl_point *p, size_t capacity, size_t d, bool with_a)
 {
     *p = (tl_point){.capacity = capacity, .d = d, .value = (double)NAN};
@@ -146,6 +157,7 @@ double tl_problem_logit_size(const tl_search_problem *problem)
     const size_t d = problem->layer->d;
     const tl_domain *domain = problem->domain;
     const double R = isfinite(domain->radius) ? domain->radius : domain->scale;
+    if (problem->layer->kind == TL_KIND_COSINE) return problem->layer->tau;
     if (problem->worst_a) return problem->norm_a * R * R;
     double *A = malloc(d * d * sizeof(double)), norm = 0.0;
     if (A) {

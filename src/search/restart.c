@@ -115,7 +115,8 @@ static tl_status make_integral(restart_state *s)
         const tl_status status = try_trial(s, (s->ev.budget - s->ev.used) / 3 + 10, &improved);
         if (status) return status;
     }
-    for (int round = 0; round < 6 && !s->problem->domain->around && !out_of_time(s); round++) {
+    if (s->problem->domain->around || tl_search_ordered(s->problem)) return TL_OK;
+    for (int round = 0; round < 6 && !out_of_time(s); round++) {
         tl_status status = exchange_copies(s, &improved);
         if (status || !improved) return status;
         tl_point_copy(&s->trial, &s->best);
@@ -127,7 +128,7 @@ static tl_status make_integral(restart_state *s)
 
 static bool wants_integral(const tl_search_problem *problem, uint64_t r)
 {
-    if (problem->n == 0 || problem->domain->around) return false;
+    if (problem->n == 0 || problem->domain->around || tl_search_ordered(problem)) return false;
     return problem->n <= ALWAYS_INTEGRAL || (problem->n <= SOMETIMES_INTEGRAL && r / 2 % 2 == 0);
 }
 
@@ -203,7 +204,8 @@ static tl_status search_near(restart_state *s, const tl_search_witness *witness,
 /* Equal atoms become one; atoms too close to tell apart too, when that costs nothing. */
 static tl_status tidy(restart_state *s)
 {
-    if (s->problem->domain->around) return TL_OK; /* atoms stay those of the domain */
+    /* Atoms stay those of the domain, or single tokens. */
+    if (s->problem->domain->around || tl_search_ordered(s->problem)) return TL_OK;
     (void)tl_move_merge(s->problem, &s->best, 0.0);
     tl_point_copy(&s->trial, &s->best);
     if (!tl_move_merge(s->problem, &s->trial, 1e-7 * s->problem->domain->scale)) return TL_OK;
@@ -251,8 +253,7 @@ static tl_status run_restart(const tl_search_problem *problem, const tl_search_s
                              tl_error *err)
 {
     const size_t d = problem->layer->d;
-    size_t capacity = problem->atoms;
-    if (problem->n && problem->n < capacity) capacity = (size_t)problem->n;
+    const size_t capacity = tl_search_capacity(problem);
     restart_state s = {.problem = problem, .settings = settings, .started = seconds_now()};
     *result = (tl_search_result){0};
     s.rng = tl_rng_stream_alloc(settings->seed, settings->cell, r);

@@ -14,9 +14,9 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
 {
     if (!p->worst_a) return TL_OK;
     const tl_head *head = p->layer->head;
-    if (p->layer->kind != TL_KIND_DOT)
+    if (p->layer->kind != TL_KIND_DOT && p->layer->kind != TL_KIND_SIGMOID)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "A = \"worst\": expected kind \"dot\", found \"%s\"",
+                       "A = \"worst\": expected kind \"dot\" or \"sigmoid\", found \"%s\"",
                        tl_kind_name(p->layer->kind));
     if (p->layer->heads != 1 || head->K || head->bq)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
@@ -28,16 +28,78 @@ static tl_status check_a(const tl_search_problem *p, tl_error *err)
     return TL_OK;
 }
 
+static tl_status check_mask(const tl_search_problem *p, tl_error *err)
+{
+    const char *mask = tl_mask_name(p->layer->mask);
+    if (p->n == 0)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "search under mask \"%s\": expected a finite n, found \"inf\"", mask);
+    if (p->n > TL_SEARCH_TOKENS_MAX)
+        return tl_fail(err, TL_ERR_LIMIT,
+                       "search under mask \"%s\": expected n of at most %d, since every token is "
+                       "an atom, found %llu",
+                       mask, TL_SEARCH_TOKENS_MAX, (unsigned long long)p->n);
+    if (p->layer->mask == TL_MASK_GENERAL && p->layer->seen_n != p->n)
+        return tl_fail(err, TL_ERR_ARGUMENT, "n: expected the %zu tokens of the mask, found %llu",
+                       p->layer->seen_n, (unsigned long long)p->n);
+    if (p->atoms < p->n)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "atoms: under mask \"%s\" every token is one: expected at least n = %llu, "
+                       "found %zu",
+                       mask, (unsigned long long)p->n, p->atoms);
+    if (p->objective == TL_OBJECTIVE_SPLIT || p->objective == TL_OBJECTIVE_SPLIT_GAIN)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "objective \"%s\": expected no mask: under one no block is split off",
+                       tl_objective_name(p->objective));
+    return TL_OK;
+}
+
+static tl_status check_layer(const tl_search_problem *p, tl_error *err)
+{
+    /* What every measure with n tokens has: one atom, or under a mask all of them. */
+    uint64_t n = p->n;
+    const bool ordered = tl_search_ordered(p);
+    const tl_measure sizes = {.m = ordered ? (size_t)n : 1, .count = n ? &n : NULL, .n = n};
+    const tl_status status = ordered ? check_mask(p, err) : TL_OK;
+    if (status) return status;
+    if (n == 0 && p->layer->kind == TL_KIND_SIGMOID)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "search of kind \"sigmoid\": its weights are not normalised: expected a "
+                       "finite n, found \"inf\"");
+    return tl_layer_accepts(p->layer, &sizes, err);
+}
+
+/* The whole space: kind l2 is Lipschitz there where query and key are tied and every token sees
+ * itself (README of src/bounds, "L2 attention"). */
+static tl_status check_space(const tl_search_problem *p, tl_error *err)
+{
+    const tl_layer *layer = p->layer;
+    if (p->domain->kind != TL_DOMAIN_SPACE) return TL_OK;
+    for (size_t i = 0; layer->mask == TL_MASK_GENERAL && i < layer->seen_n; i++)
+        if (!tl_layer_sees(layer, i, i))
+            return tl_fail(err, TL_ERR_UNSUPPORTED,
+                           "search domain \"space\": expected a mask under which every token sees "
+                           "itself, found token %zu hidden from itself",
+                           i);
+    return TL_OK;
+}
+
 /* The multiplicities of a Frobenius ball are fixed: so are n and the atoms. */
 static tl_status check_domain(const tl_search_problem *p, tl_error *err)
 {
     const tl_measure *around = p->domain->around;
-    const tl_status status = tl_domain_fits(p->domain, p->layer, err);
+    tl_status status = tl_domain_fits(p->domain, p->layer, err);
+    if (!status) status = check_space(p, err);
     if (status || !around) return status;
     if (p->n != around->n)
         return tl_fail(err, TL_ERR_ARGUMENT,
                        "search domain: expected n = %llu as its tokens have, found %llu",
                        (unsigned long long)around->n, (unsigned long long)p->n);
+    if (tl_search_ordered(p) && around->m != around->n)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "search domain: under a mask expected each of its %llu tokens listed once, "
+                       "found %zu with multiplicities",
+                       (unsigned long long)around->n, around->m);
     if (p->atoms < around->m)
         return tl_fail(err, TL_ERR_ARGUMENT,
                        "atoms: expected at least the %zu of the domain, found %zu", around->m,
@@ -58,14 +120,8 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "objective \"%s\": expected norm \"2\", found \"%s\"",
                        tl_objective_name(p->objective), tl_norm_name(p->norm));
-    const bool known = p->layer->kind == TL_KIND_DOT || p->layer->kind == TL_KIND_L2;
-    if (!known || p->layer->mask != TL_MASK_NONE)
-        return tl_fail(
-            err, TL_ERR_UNSUPPORTED,
-            "search: expected kind \"dot\" or \"l2\" without mask, found \"%s\" with mask "
-            "\"%s\"",
-            tl_kind_name(p->layer->kind), tl_mask_name(p->layer->mask));
-    tl_status status = check_domain(p, err);
+    tl_status status = check_layer(p, err);
+    if (!status) status = check_domain(p, err);
     if (status) return status;
     if (p->given && p->given->d != p->layer->d)
         return tl_fail(err, TL_ERR_SHAPE, "given tokens: expected width %zu, found %zu",

@@ -5,16 +5,23 @@
 
 #include "search/builder.h"
 
+enum { FEW = 6 }; /* atoms of a start under a mask, before they are written out */
+
 bool tl_start_applies(const tl_search_problem *problem, tl_start start)
 {
     const size_t d = problem->layer->d;
     const bool room = problem->atoms >= 2 && problem->n != 1 && !problem->domain->around;
+    const bool ordered = tl_search_ordered(problem);
     switch (start) {
     case TL_START_FEW_DIRAC:
     case TL_START_RANDOM:
         return true;
-    case TL_START_UNBALANCED:
     case TL_START_SPLIT:
+        return room && !ordered;
+    case TL_START_TWO_PHASE:
+    case TL_START_INTERLEAVED:
+        return room && ordered;
+    case TL_START_UNBALANCED:
     case TL_START_CASTIN:
     case TL_START_TWO_DIRAC:
     case TL_START_PAIR:
@@ -64,10 +71,13 @@ static void rare_masses(const tl_builder *b)
 
 static tl_status start_random_family(tl_builder *b, tl_start start)
 {
-    b->p->m = atoms_draw(b);
+    const bool all = start == TL_START_RANDOM && tl_search_ordered(b->problem);
+    b->p->m = all ? (size_t)b->problem->n : atoms_draw(b);
     random_atoms(b, start == TL_START_RANDOM ? 0.0 : 0.8);
     if (start == TL_START_UNBALANCED)
         rare_masses(b);
+    else if (all)
+        memset(b->p->log_mass, 0, b->p->m * sizeof(double));
     else
         random_masses(b);
     for (size_t k = 1; start == TL_START_SPLIT && k < b->p->m; k += 2) {
@@ -125,6 +135,7 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     tl_builder b = {.problem = problem, .rng = rng, .p = p, .d = d, .R = problem->domain->scale};
     b.most = p->capacity;
     if (problem->n && problem->n < b.most) b.most = (size_t)problem->n;
+    if (tl_search_ordered(problem) && b.most > FEW) b.most = FEW;
     b.centre = problem->domain->centre;
     b.w = axes;
     b.w2 = axes + d;
@@ -142,6 +153,8 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
         status = tl_build_axes(&b);
         if (!status) status = tl_build_construction(&b, start);
     }
+    if (!status && tl_search_ordered(problem) && !problem->domain->around)
+        status = tl_build_tokens(&b, start);
     free(axes);
     if (status) return status;
     /* Ties between logits, which the constructions rest on, are lost by noise above 1/g. */

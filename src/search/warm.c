@@ -44,15 +44,24 @@ static bool has_variant(const tl_search_problem *problem, const tl_search_witnes
     }
 }
 
-static void place(const tl_search_problem *problem, const tl_search_witness *w, double factor,
-                  tl_point *p)
+static void scale_tokens(const tl_search_problem *problem, double factor, tl_point *p)
 {
     const double *centre = problem->domain->centre;
+    if (fabs(factor - 1.0) <= SAME) return;
     for (size_t i = 0; i < p->m * p->d; i++) {
         const double c = centre ? centre[i % p->d] : 0.0;
-        p->x[i] =
-            fabs(factor - 1.0) <= SAME ? w->measure->x[i] : c + factor * (w->measure->x[i] - c);
+        p->x[i] = c + factor * (p->x[i] - c);
     }
+}
+
+/* The witness's A at this problem's norm, and everything into its domain. */
+static tl_status carry_a(const tl_search_problem *problem, const tl_search_witness *w,
+                         const carry *c, tl_point *p)
+{
+    if (p->A) memcpy(p->A, w->layer->head[0].Q, p->d * p->d * sizeof(double));
+    for (size_t i = 0; p->A && c->norm_a > 0.0 && i < p->d * p->d; i++)
+        p->A[i] *= problem->norm_a / c->norm_a;
+    return tl_point_project(problem, p);
 }
 
 /* All multiplicities but the largest as they were; false when n has no room for them. */
@@ -89,26 +98,70 @@ static bool share_tokens(const tl_search_problem *problem, const tl_measure *mu,
     return true;
 }
 
+/* Under a mask: the tokens in their order, and then the last one again and again: of a causal layer
+ * the old Jacobian is then a corner of the new one. Or every token in proportion (`spread`). */
+static void place_sequence(const tl_search_problem *problem, const tl_measure *mu, bool spread,
+                           tl_point *p)
+{
+    const size_t n = (size_t)problem->n, d = p->d;
+    double *x = p->x;
+    for (size_t i = 0; i < n; i++, x += d) {
+        const size_t kept = i < mu->m ? i : mu->m - 1;
+        const size_t from = spread ? (size_t)((double)i / (double)n * (double)mu->m) : kept;
+        memcpy(x, mu->x + (from < mu->m ? from : mu->m - 1) * d, d * sizeof(double));
+        p->count[i] = 1;
+    }
+    p->m = n;
+}
+
+/* Where the order counts. A measure of few atoms is written out, rare ones first or evenly. */
+static tl_status make_ordered(const tl_search_problem *problem, const tl_search_witness *w,
+                              const carry *c, tl_warm_variant variant, tl_point *p, bool *usable)
+{
+    const tl_measure *mu = w->measure;
+    const bool stretched = variant == TL_WARM_STRETCH || variant == TL_WARM_STRETCH_MASSES;
+    const bool spread = variant == TL_WARM_BULK || variant == TL_WARM_STRETCH_MASSES;
+    const bool sequence = mu->count && mu->m == mu->n;
+    tl_status status = TL_OK;
+    if (sequence && spread && mu->n == problem->n) return TL_OK;
+    if (!sequence && mu->m > p->capacity) return TL_OK;
+    if (sequence) {
+        place_sequence(problem, mu, spread, p);
+        tl_point_count_masses(problem, p);
+    } else {
+        p->m = mu->m;
+        memcpy(p->x, mu->x, mu->m * mu->d * sizeof(double));
+        memcpy(p->log_mass, mu->log_mass, mu->m * sizeof(double));
+        tl_point_round(problem, p);
+        status = tl_point_unfold(problem, spread ? TL_ORDER_EVEN : TL_ORDER_RARE, NULL, p);
+    }
+    p->integral = true;
+    scale_tokens(problem, stretched ? c->stretch : c->keep, p);
+    *usable = !status;
+    return status ? status : carry_a(problem, w, c, p);
+}
+
 tl_status tl_warm_make(const tl_search_problem *problem, const tl_search_witness *w,
                        tl_warm_variant variant, tl_point *p, bool *usable)
 {
     const tl_measure *mu = w->measure;
     carry c;
     *usable = false;
-    if (mu->d != p->d || mu->m > p->capacity || problem->domain->around) return TL_OK;
+    const bool ordered = tl_search_ordered(problem);
+    if (mu->d != p->d || problem->domain->around) return TL_OK;
+    if (mu->m > p->capacity && !ordered) return TL_OK;
     const tl_status status = measure_carry(problem, w, &c);
     if (status || !has_variant(problem, w, &c, variant)) return status;
+    p->value = (double)NAN;
+    if (ordered) return make_ordered(problem, w, &c, variant, p, usable);
     p->m = mu->m;
     p->integral = false;
-    p->value = (double)NAN;
     const bool stretched = variant == TL_WARM_STRETCH || variant == TL_WARM_STRETCH_MASSES;
-    place(problem, w, stretched ? c.stretch : c.keep, p);
+    memcpy(p->x, mu->x, mu->m * mu->d * sizeof(double));
+    scale_tokens(problem, stretched ? c.stretch : c.keep, p);
     const double power = variant == TL_WARM_STRETCH_MASSES ? c.growth : 1.0;
     for (size_t k = 0; k < mu->m; k++) p->log_mass[k] = power * mu->log_mass[k];
-    if (p->A) memcpy(p->A, w->layer->head[0].Q, p->d * p->d * sizeof(double));
-    for (size_t i = 0; p->A && c.norm_a > 0.0 && i < p->d * p->d; i++)
-        p->A[i] *= problem->norm_a / c.norm_a;
     if (problem->n && !share_tokens(problem, mu, variant, p)) return TL_OK;
     *usable = true;
-    return tl_point_project(problem, p);
+    return carry_a(problem, w, &c, p);
 }
