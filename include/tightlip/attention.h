@@ -93,6 +93,9 @@ TL_MUST_USE tl_status tl_layer_alloc_av(tl_layer **out, size_t d, size_t v, cons
  * Errors: TL_ERR_SHAPE (n 0), TL_ERR_ARGUMENT (a row sees nothing; it is named), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_layer_mask(tl_layer *layer, size_t n, const unsigned char *seen,
                                     tl_error *err);
+/* Mask general: every token sees all but itself. Errors: as tl_layer_mask (n = 1: it sees nothing).
+ */
+TL_MUST_USE tl_status tl_layer_mask_self(tl_layer *layer, size_t n, tl_error *err);
 /* Whether token i sees token j. */
 bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j);
 TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);

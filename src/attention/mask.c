@@ -24,6 +24,16 @@ tl_status tl_layer_mask(tl_layer *layer, size_t n, const unsigned char *seen, tl
     return TL_OK;
 }
 
+tl_status tl_layer_mask_self(tl_layer *layer, size_t n, tl_error *err)
+{
+    unsigned char *seen = calloc(n ? n : 1, n ? n : 1);
+    if (!seen) return tl_fail(err, TL_ERR_MEMORY, "mask: out of memory for %zu rows", n);
+    for (size_t i = 0; i < n * n; i++) seen[i] = i % (n + 1) != 0;
+    const tl_status status = tl_layer_mask(layer, n, seen, err);
+    free(seen);
+    return status;
+}
+
 bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j)
 {
     if (layer->mask == TL_MASK_GENERAL) return layer->seen[i * layer->seen_n + j] != 0;

@@ -35,12 +35,13 @@ static void print_matrix(FILE *out, const char *name, const double *a, size_t ro
     }
 }
 
-static const char *where_attained(tl_norm norm, bool split)
+static const char *where_attained(tl_norm norm, bool masked, bool split)
 {
     if (norm == TL_NORM_INF2) return "norm inf2, attained by ascent, from below";
     if (norm == TL_NORM_INF) return "norm inf, over every entry";
     if (norm == TL_NORM_1) return "norm 1, over every entry";
     if (norm == TL_NORM_FRO) return "norm fro, over every entry";
+    if (masked) return "norm 2, over all tokens";
     return split ? "where copies of one token move apart (split)"
                  : "where copies move together (joint)";
 }
@@ -55,7 +56,7 @@ void tl_cli_search_print(FILE *out, const tl_cli_search_report *report)
     tl_cli_print_setting(out, result->layer, result->measure, problem->domain, report->from);
     fprintf(out, "found      %s (log10 %.12g), %s\n",
             tl_cli_format_log(text, result->norm.log_value), result->norm.log_value / M_LN10,
-            where_attained(problem->norm, result->norm.split));
+            where_attained(problem->norm, result->layer->mask != TL_MASK_NONE, result->norm.split));
     if (problem->objective != TL_OBJECTIVE_NORM)
         fprintf(out, "objective  %s: %s\n", tl_objective_name(problem->objective),
                 tl_cli_format_log(text, result->log_objective));

@@ -9,15 +9,26 @@
 #include "cli/words.h"
 
 static const char *const preset_words[] = {"worst", "identity", "minus-identity", NULL};
-enum { PRESET_WORST, PRESET_IDENTITY, PRESET_MINUS_IDENTITY };
+static const char *const mask_words[] = {"none", "causal", "self-masked", NULL};
 
 #define SEARCH_OPTIONS(X)                                                                        \
     X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,                 \
       "kind of attention")                                                                       \
+    X(MASK, "mask", 0, CHOICE, "MASK", "none", 0, 0, mask_words,                                 \
+      "which tokens a token sees; self-masked: all but itself; under a mask every token is one " \
+      "atom")                                                                                    \
     X(D, "d", 'd', COUNT, "D", "2", 1, 4096, NULL, "width of the tokens")                        \
     X(A, "a", 0, CHOICE, "PRESET", "worst", 0, 0, preset_words,                                  \
-      "the matrix A of the logits <A x_i, x_j>, times --norm-a; worst: A is searched too")       \
-    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of A")              \
+      "the matrix A of the logits <A x_i, x_j>, times --norm-a; worst: A is searched too "       \
+      "(default of kinds dot and sigmoid; identity of the others)")                              \
+    X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                    \
+      "spectral norm of A; kind l2: of Q'Q / sqrt(d)")                                           \
+    X(BIAS, "bias", 0, TEXT, "B", NULL, 0, 0, NULL,                                              \
+      "kind sigmoid: added to every logit; a number or '-log n'; without it 0")                  \
+    X(NU, "nu", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "kind cosine: factor of the output")       \
+    X(TAU, "tau", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "kind cosine: factor of the logits")     \
+    X(EPS, "eps", 0, POSITIVE, "X", "1", 0, 0, NULL,                                             \
+      "kind cosine: rows are divided by sqrt(|.|^2 + X)")                                        \
     X(DOMAIN, "domain", 0, CHOICE, "KIND", "ball", 0, 0, tl_cli_domain_words,                    \
       "where the tokens may lie; see tightlip list domains")                                     \
     X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL,                                     \
@@ -49,23 +60,55 @@ enum {
 
 static const tl_cli_option options[SEARCH_COUNT] = {SEARCH_OPTIONS(CLI_OPTION_ROW)};
 
-static tl_status preset_layer(const tl_cli_call *call, tl_layer **layer, tl_error *err)
+static bool same_kind(const tl_cli_call *call, tl_kind kind)
 {
-    size_t d = (size_t)call->value[SEARCH_D].count;
-    double a = call->value[SEARCH_NORM_A].real;
-    double *A = calloc(2 * d * d, sizeof *A), *V = A != NULL ? A + d * d : NULL;
-    tl_status status;
+    return call->value[SEARCH_ATTENTION].count == (uint64_t)kind;
+}
 
-    if (A == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for width %zu", d);
-    if (call->value[SEARCH_A].count == PRESET_MINUS_IDENTITY) a = -a;
-    for (size_t i = 0; i < d; i++) {
-        A[i * d + i] = a;
-        V[i * d + i] = 1;
-    }
-    status = tl_layer_alloc_av(layer, d, d, A, V);
-    if (status != TL_OK) (void)tl_fail(err, status, "layer of width %zu", d);
-    free(A);
-    return status;
+/* Constants of one kind beside another are a mistake. */
+static tl_status check_constants(const tl_cli_call *call, tl_error *err)
+{
+    static const struct {
+        int option;
+        tl_kind kind;
+    } rows[] = {{SEARCH_BIAS, TL_KIND_SIGMOID},
+                {SEARCH_NU, TL_KIND_COSINE},
+                {SEARCH_TAU, TL_KIND_COSINE},
+                {SEARCH_EPS, TL_KIND_COSINE}};
+
+    for (size_t i = 0; i < CLI_COUNT_OF(rows); i++)
+        if (call->value[rows[i].option].given && !same_kind(call, rows[i].kind))
+            return tl_fail(err, TL_ERR_ARGUMENT, "--%s: expected --attention %s",
+                           options[rows[i].option].name, tl_kind_name(rows[i].kind));
+    return TL_OK;
+}
+
+static int chosen_a(const tl_cli_call *call)
+{
+    const bool searched = same_kind(call, TL_KIND_DOT) || same_kind(call, TL_KIND_SIGMOID);
+
+    if (call->value[SEARCH_A].given || searched) return (int)call->value[SEARCH_A].count;
+    return SEARCH_A_IDENTITY;
+}
+
+static tl_status flags_layer(const tl_cli_call *call, tl_layer **layer, tl_error *err)
+{
+    const tl_cli_value *value = call->value;
+    const tl_cli_search_head head = {
+        .kind = (tl_kind)value[SEARCH_ATTENTION].count,
+        .mask = (int)value[SEARCH_MASK].count,
+        .a = chosen_a(call),
+        .d = (size_t)value[SEARCH_D].count,
+        .norm_a = value[SEARCH_NORM_A].real,
+        .n = value[SEARCH_N].count,
+        .bias = value[SEARCH_BIAS].given ? value[SEARCH_BIAS].text : NULL,
+        .nu = value[SEARCH_NU].real,
+        .tau = value[SEARCH_TAU].real,
+        .eps = value[SEARCH_EPS].real,
+    };
+    const tl_status status = check_constants(call, err);
+
+    return status != TL_OK ? status : tl_cli_search_layer(layer, &head, err);
 }
 
 /* --epsilon: a Frobenius ball around the tokens of the file. */
@@ -90,16 +133,16 @@ static tl_status read_array(const tl_cli_call *call, tl_problem *given, const ch
 static tl_status read_given(const tl_cli_call *call, tl_problem *given, const char **from,
                             tl_error *err)
 {
-    static const int fixed[] = {SEARCH_ATTENTION, SEARCH_D, SEARCH_A, SEARCH_NORM_A, SEARCH_N};
+    static const int fixed[] = {SEARCH_ATTENTION, SEARCH_MASK, SEARCH_D,  SEARCH_A,
+                                SEARCH_NORM_A,    SEARCH_BIAS, SEARCH_NU, SEARCH_TAU,
+                                SEARCH_EPS,       SEARCH_N};
     const tl_cli_value *radius = &call->value[SEARCH_RADIUS];
     const tl_domain_kind kind = (tl_domain_kind)call->value[SEARCH_DOMAIN].count;
     tl_status status;
 
     *from = call->value[SEARCH_DOMAIN].given ? "--domain" : "--radius";
     if (call->operands == 0) {
-        if (call->value[SEARCH_ATTENTION].count != TL_KIND_DOT)
-            return tl_fail(err, TL_ERR_UNSUPPORTED, "--attention: only dot can be searched");
-        status = preset_layer(call, &given->layer, err);
+        status = flags_layer(call, &given->layer, err);
         if (status != TL_OK) return status;
         if (call->value[SEARCH_EPSILON].given)
             return tl_fail(err, TL_ERR_ARGUMENT, "--epsilon: expected a problem file with tokens");
@@ -155,15 +198,18 @@ static tl_search_problem make_problem(const tl_cli_call *call, const tl_problem 
 {
     const tl_cli_value *value = call->value;
     const tl_measure *around = given->domain->around;
+    const uint64_t n = call->operands == 0 ? value[SEARCH_N].count : given->measure->n;
     size_t atoms = (size_t)value[SEARCH_ATOMS].count;
 
-    if (around != NULL && !value[SEARCH_ATOMS].given && atoms < around->m) atoms = around->m;
+    if (!value[SEARCH_ATOMS].given && around != NULL && atoms < around->m) atoms = around->m;
+    if (!value[SEARCH_ATOMS].given && given->layer->mask != TL_MASK_NONE && atoms < n)
+        atoms = (size_t)n;
     return (tl_search_problem){
         .layer = given->layer,
-        .worst_a = call->operands == 0 && value[SEARCH_A].count == PRESET_WORST,
+        .worst_a = call->operands == 0 && chosen_a(call) == SEARCH_A_WORST,
         .norm_a = value[SEARCH_NORM_A].real,
         .domain = given->domain,
-        .n = call->operands == 0 ? value[SEARCH_N].count : given->measure->n,
+        .n = n,
         .atoms = atoms,
         .log_mass_ratio = (double)NAN,
         .given = given->measure,
