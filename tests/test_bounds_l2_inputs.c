@@ -123,24 +123,53 @@ Test(bounds_l2_inputs, no_input_exceeds_them)
     gsl_rng_free(rng);
 }
 
-/* l2-inf holds where a token sees itself and some of the others. */
-Test(bounds_l2_inputs, rows_under_a_causal_mask)
+/* Norms inf and 2 by the reduced Jacobian, which knows every mask. */
+static void masked_norms(const tl_layer *layer, const input *in, double norm[2])
 {
+    const tl_norm norms[2] = {TL_NORM_INF, TL_NORM_2};
+    tl_measure *mu = NULL;
+    tl_norm_result result;
+
+    cr_assert_eq(tl_measure_alloc(&mu, in->n, in->d, in->x, NULL, NULL, NULL), TL_OK);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(tl_norm_compute(layer, mu, norms[i], NULL, &result, NULL), TL_OK);
+        norm[i] = result.value;
+    }
+    tl_measure_free(mu);
+}
+
+/* l2-inf, kim-inf and kim-2 hold where a token sees itself and some of the others. */
+Test(bounds_l2_inputs, rows_under_masks)
+{
+    static const char *const rows[] = {"l2-inf", "kim-inf"};
     gsl_rng *rng = draw_stream(112);
     tl_head_facts facts[HEADS];
 
     for (int trial = 0; trial < 300 * draw_effort(); trial++) {
         input in;
         double norm[2];
+        unsigned char seen[MOST * MOST];
         draw(rng, &in);
-        in.mask = TL_MASK_CAUSAL;
+        in.mask = trial % 2 ? TL_MASK_CAUSAL : TL_MASK_NONE;
         tl_layer *layer = layer_of(&in);
-        const tl_bound_query query = l2_query(layer, facts, (double)in.n, INFINITY);
-        norms_of(layer, in.n, in.x, norm);
-        cr_assert_leq(norm[0], exp(log_bound("l2-inf", &query)) * (1 + 1e-12), "trial %d", trial);
-        cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("kim-2", &query)) &&
-                  isnan(log_bound("kim-inf", &query)) && isnan(log_bound("l2-ball", &query)) &&
+        for (size_t i = 0; i < in.n * in.n; i++)
+            seen[i] = i / in.n == i % in.n || draw_below(rng, 2);
+        if (trial % 2 == 0) cr_assert_eq(tl_layer_mask(layer, in.n, seen, NULL), TL_OK);
+        tl_bound_query query = l2_query(layer, facts, (double)in.n, INFINITY);
+        masked_norms(layer, &in, norm);
+        for (int i = 0; i < 2; i++)
+            cr_assert_leq(norm[0], exp(log_bound(rows[i], &query)) * (1 + 1e-12), "trial %d %s",
+                          trial, rows[i]);
+        cr_assert_leq(norm[1], exp(log_bound("kim-2", &query)) * (1 + 1e-12), "trial %d", trial);
+        cr_expect(isnan(log_bound("l2-2", &query)) && isnan(log_bound("l2-ball", &query)) &&
                   isnan(log_bound("l2-mean-field", &query)));
+        if (trial % 2 == 0 && in.n > 1) {
+            seen[0] = 0;
+            seen[1] = 1;
+            cr_assert_eq(tl_layer_mask(layer, in.n, seen, NULL), TL_OK);
+            for (int i = 0; i < 2; i++) cr_expect(isnan(log_bound(rows[i], &query)));
+            cr_expect(isnan(log_bound("kim-2", &query)));
+        }
         tl_layer_free(layer);
     }
     gsl_rng_free(rng);

@@ -104,26 +104,31 @@ static bool is_short(double n, double g)
     return sqrt(n) * hypot(1, g) < exp(fmin(tl_bounds_log_causal_closed(g), 700)) / 2;
 }
 
-static double log_sharp(const tl_bound_query *query, double g, double c)
+double tl_bounds_log_causal_sharp(double n, bool infinite, double g, double c, size_t share)
 {
     const double most = 0x1p53; /* tokens; beyond, rows cannot be counted one by one */
-    const bool counted = !query->infinite && query->n <= most && g <= most && c <= most;
-    if (!query->infinite && query->n < 2) return 0;
+    const bool counted = !infinite && n <= most && g <= most && c <= most;
+    if (!infinite && n < 2) return 0;
     double log_t = fmin(tl_bounds_log_causal_closed(g), tl_bounds_log_causal_hardy(g));
 
-    if (!counted || !is_short(query->n, g))
-        log_t = fmin(log_t, tl_bounds_log_causal_every(g, query->heads));
+    if (!counted || !is_short(n, g)) log_t = fmin(log_t, tl_bounds_log_causal_every(g, share));
     double least = log_with(log_t, c);
     if (!counted) return least;
-    if (query->n < 3) least = fmin(least, tl_bounds_log_causal_pair(g, c));
-    return fmin(least,
-                tl_bounds_log_causal_rows(query->n, g, c, TL_BOUNDS_CAUSAL_STARTS / query->heads));
+    if (n < 3) least = fmin(least, tl_bounds_log_causal_pair(g, c));
+    return fmin(least, tl_bounds_log_causal_rows(n, g, c, TL_BOUNDS_CAUSAL_STARTS / share));
+}
+
+static double log_sharp(const tl_bound_query *query, double g, double c)
+{
+    return tl_bounds_log_causal_sharp(query->n, query->infinite, g, c, query->heads);
 }
 
 static bool is_causal(const tl_bound_query *query, tl_bound_value *value)
 {
     if (query->mask == TL_MASK_CAUSAL) return true;
-    (void)tl_bounds_refuse(value, "holds under a causal mask; without a mask there is sharp");
+    (void)tl_bounds_refuse(value, query->mask == TL_MASK_NONE
+                                      ? "holds under a causal mask; without a mask there is sharp"
+                                      : "holds under a causal mask; for others masked-sharp");
     return false;
 }
 
@@ -131,21 +136,16 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
                           double (*log_head)(const tl_bound_query *, double, double))
 {
     tl_bounds_total total;
-    double last_g = -1, last_c = -1, log_l = 0;
+    double log_l = 0;
 
     if (!tl_bounds_is_dot(query, value) || !is_causal(query, value)) return TL_OK;
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads; h++) {
-        const tl_head_facts *head = &query->head[h];
-        double g = head->rho * query->radius * (1 + 4 * DBL_EPSILON);
-        double c = head->norm_a * query->radius * query->radius * (1 + 4 * DBL_EPSILON);
-        if (!isfinite(8 * g) || !isfinite(4 * c))
-            return tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
+        double g, c;
+        if (!tl_bounds_head_size(query, h, &g, &c, value)) return TL_OK;
         /* Heads alike are the rule where only norms are known. */
-        if (g != last_g || c != last_c) log_l = log_head(query, g, c);
-        last_g = g;
-        last_c = c;
-        tl_bounds_total_add(&total, head, log_l);
+        if (!tl_bounds_head_repeats(query, h)) log_l = log_head(query, g, c);
+        tl_bounds_total_add(&total, &query->head[h], log_l);
     }
     return tl_bounds_total_finish(&total, query, value);
 }

@@ -32,4 +32,7 @@ double tl_bounds_log_causal_every(double g, size_t share);
 /* ||J|| at 2 <= n <= 2^53 from the row bounds; effort: row bounds looked up, 1.5 ms each. */
 double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort);
 
+/* ||J||: the least of all that apply; efforts are divided by share. */
+double tl_bounds_log_causal_sharp(double n, bool infinite, double g, double c, size_t share);
+
 #endif

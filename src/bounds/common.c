@@ -114,3 +114,28 @@ tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_qu
     value->log_value = isinf(least) ? least : tl_bounds_up(least, size);
     return TL_OK;
 }
+
+bool tl_bounds_head_size(const tl_bound_query *query, size_t h, double *g, double *c,
+                         tl_bound_value *value)
+{
+    /* Three and two roundings. */
+    *g = query->head[h].rho * query->radius * (1 + 4 * DBL_EPSILON);
+    *c = query->head[h].norm_a * query->radius * query->radius * (1 + 4 * DBL_EPSILON);
+    if (isfinite(8 * *g) && isfinite(4 * *c)) return true;
+    (void)tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
+    return false;
+}
+
+bool tl_bounds_head_repeats(const tl_bound_query *query, size_t h)
+{
+    return h > 0 && query->head[h].rho == query->head[h - 1].rho &&
+           query->head[h].norm_a == query->head[h - 1].norm_a;
+}
+
+size_t tl_bounds_distinct_heads(const tl_bound_query *query)
+{
+    size_t count = 0;
+
+    for (size_t h = 0; h < query->heads; h++) count += !tl_bounds_head_repeats(query, h);
+    return count;
+}

@@ -1,20 +1,8 @@
 /* Norms of the largest token movement: sharp-inf2, and its reading for the distance W_inf between
  * measures. Proofs: README "Largest token movement". */
-#include <float.h>
 #include <math.h>
 
 #include "bounds/internal.h"
-
-/* g = rho r and c = ||A|| r^2 of a head, rounded up. */
-static bool sizes(const tl_bound_query *query, size_t h, double *g, double *c,
-                  tl_bound_value *value)
-{
-    *g = query->head[h].rho * query->radius * (1 + 4 * DBL_EPSILON);
-    *c = query->head[h].norm_a * query->radius * query->radius * (1 + 4 * DBL_EPSILON);
-    if (isfinite(4 * *g) && isfinite(4 * *c)) return true;
-    (void)tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
-    return false;
-}
 
 static tl_status sharp_inf2(const tl_bound_query *query, tl_bound_value *value)
 {
@@ -24,7 +12,7 @@ static tl_status sharp_inf2(const tl_bound_query *query, tl_bound_value *value)
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads; h++) {
         double g, c;
-        if (!sizes(query, h, &g, &c, value)) return TL_OK;
+        if (!tl_bounds_head_size(query, h, &g, &c, value)) return TL_OK;
         double log_l = query->infinite || query->n > 1 ? log(hypot(1, g) + c) : 0;
         tl_bounds_total_add(&total, &query->head[h], tl_bounds_up(log_l, log_l));
     }
@@ -39,7 +27,7 @@ static tl_status w_infinity(const tl_bound_query *query, tl_bound_value *value)
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads; h++) {
         double g, c;
-        if (!sizes(query, h, &g, &c, value)) return TL_OK;
+        if (!tl_bounds_head_size(query, h, &g, &c, value)) return TL_OK;
         double log_l = log1p(2 * g + c);
         tl_bounds_total_add(&total, &query->head[h], tl_bounds_up(log_l, log_l));
     }

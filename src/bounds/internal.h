@@ -13,7 +13,7 @@ extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid
     tl_bound_causal_riccati, tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine,
     tl_bound_lofast_coarse, tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range,
     tl_bound_kim_inf, tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf,
-    tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field;
+    tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field, tl_bound_masked_sharp;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -25,6 +25,14 @@ bool tl_bounds_is_unmasked(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_finite_n(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value);
+
+/* g = rho r and c = ||A|| r^2 of head h, rounded up; false, with the reason in value, where they
+ * leave the double range. */
+bool tl_bounds_head_size(const tl_bound_query *query, size_t h, double *g, double *c,
+                         tl_bound_value *value);
+/* Whether head h is like the one before, so that its bound is the same; how many are not. */
+bool tl_bounds_head_repeats(const tl_bound_query *query, size_t h);
+size_t tl_bounds_distinct_heads(const tl_bound_query *query);
 
 /* Frobenius bound of what rounding can have moved A_h of tl_layer_logit_map by (kind dot). */
 double tl_bounds_logit_error(const tl_layer *layer, size_t h);
@@ -92,5 +100,10 @@ double tl_bounds_row_joint_tokens(double g);
 double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
+
+/* `sharp` of one head with V = I over query->n tokens without a mask; efforts are divided by share.
+ */
+double tl_bounds_log_sharp(const tl_bound_query *query, double norm_a, double g, double c,
+                           size_t share);
 
 #endif

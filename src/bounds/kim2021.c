@@ -21,8 +21,10 @@ static double log_row_sums(size_t rows, size_t cols, const double *a, size_t row
 
 static bool met(const tl_bound_query *query, tl_bound_value *value)
 {
-    return tl_bounds_is_l2(query, value) && tl_bounds_is_unmasked(query, value) &&
-           tl_bounds_is_finite_n(query, value);
+    double seen;
+
+    return tl_bounds_is_l2(query, value) && tl_bounds_is_finite_n(query, value) &&
+           tl_bounds_l2_sees_itself(query, &seen, value);
 }
 
 static tl_status kim_inf(const tl_bound_query *query, tl_bound_value *value)
@@ -80,7 +82,9 @@ const tl_bound tl_bound_kim_inf = {
     .key = "kim-inf",
     .title = "(4 c_n + k^(-1/2)) ||O||_inf max_h ||Q'||_inf ||Q||_inf max_h ||V||_inf",
     .citation = "Kim, Papamakarios, Mnih 2021, The Lipschitz Constant of Self-Attention",
-    .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n, the layer",
+    .hypotheses =
+        "L2 attention with tied query and key, every token sees itself, any input; finite "
+        "n, the layer",
     .norm = TL_NORM_INF,
     .scope = TL_SCOPE_GLOBAL,
     .provenance = TL_PROVENANCE_PUBLISHED,
@@ -93,7 +97,8 @@ const tl_bound tl_bound_kim_2 = {
     .citation =
         "Kim, Papamakarios, Mnih 2021, The Lipschitz Constant of Self-Attention; ||Q_h||^4 as "
         "src/bounds/README.md section 16.4 proves it",
-    .hypotheses = "L2 attention with tied query and key, no mask, any input; finite n",
+    .hypotheses =
+        "L2 attention with tied query and key, every token sees itself, any input; finite n",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_GLOBAL,
     .provenance = TL_PROVENANCE_PUBLISHED,

@@ -98,11 +98,36 @@ bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value)
             (void)tl_bounds_refuse(value, "head %zu: query and key are not tied: not Lipschitz", h);
             return false;
         }
-    if (query->layer && !query->layer->value_factor) {
-        (void)tl_bounds_refuse(value, "holds with the factor A between V and the sum");
+    return true;
+}
+
+/* The longest row of a mask, 0 when some token does not see itself. */
+static size_t longest_row(const tl_layer *layer)
+{
+    const size_t n = layer->seen_n;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t length = 0;
+        if (!tl_layer_sees(layer, i, i)) return 0;
+        for (size_t j = 0; j < n; j++) length += tl_layer_sees(layer, i, j);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+bool tl_bounds_l2_sees_itself(const tl_bound_query *query, double *seen, tl_bound_value *value)
+{
+    *seen = query->n;
+    if (query->mask != TL_MASK_GENERAL) return true;
+    if (!query->layer || !query->layer->seen) {
+        (void)tl_bounds_refuse(value, "needs the mask itself: the layer");
         return false;
     }
-    return true;
+    *seen = (double)longest_row(query->layer);
+    if (*seen > 0) return true;
+    (void)tl_bounds_refuse(value, "a token does not see itself under this mask: not Lipschitz");
+    return false;
 }
 
 bool tl_bounds_l2_has_layer(const tl_bound_query *query, tl_bound_value *value)

@@ -33,6 +33,8 @@ void tl_bounds_l2_head_clear(tl_bounds_l2_head *head);
 
 /* Hypotheses: true when met, otherwise *value says why not. */
 bool tl_bounds_is_l2(const tl_bound_query *query, tl_bound_value *value);
+/* Every token sees itself, and no row sees more than *seen tokens. */
+bool tl_bounds_l2_sees_itself(const tl_bound_query *query, double *seen, tl_bound_value *value);
 bool tl_bounds_l2_has_layer(const tl_bound_query *query, tl_bound_value *value);
 /* ||Q|| and k of every head. */
 bool tl_bounds_l2_has_norms(const tl_bound_query *query, tl_bound_value *value);

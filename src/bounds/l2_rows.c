@@ -10,14 +10,11 @@
 /* Up to this width every sign pattern of an input token is tried. */
 enum { SIGNS = 12 };
 
-static bool met(const tl_bound_query *query, tl_bound_value *value)
+/* seen: tokens in the longest row. */
+static bool met(const tl_bound_query *query, double *seen, tl_bound_value *value)
 {
-    if (!tl_bounds_is_l2(query, value) || !tl_bounds_is_finite_n(query, value) ||
-        !tl_bounds_l2_has_layer(query, value))
-        return false;
-    if (query->mask == TL_MASK_NONE || query->mask == TL_MASK_CAUSAL) return true;
-    (void)tl_bounds_refuse(value, "needs a mask under which every token sees itself");
-    return false;
+    return tl_bounds_is_l2(query, value) && tl_bounds_is_finite_n(query, value) &&
+           tl_bounds_l2_has_layer(query, value) && tl_bounds_l2_sees_itself(query, seen, value);
 }
 
 /* One row o of M against U: alpha = |U u|_1, rho = |u|_2, and the largest over signs s of |U's|_2
@@ -150,9 +147,9 @@ static tl_status add_head(const tl_bounds_l2_head *head, double n, bool masked, 
 static tl_status largest_row(const tl_bound_query *query, bool line_only, tl_bound_value *value)
 {
     const tl_layer *layer = query->layer;
-    double best = -(double)INFINITY, size = 0;
+    double best = -(double)INFINITY, size = 0, seen;
 
-    if (!met(query, value)) return TL_OK;
+    if (!met(query, &seen, value)) return TL_OK;
     for (size_t h = 0; h < layer->heads; h++)
         if (line_only && layer->head[h].k != 1)
             return tl_bounds_refuse(value, "needs head width 1, found %zu in head %zu",
@@ -164,7 +161,7 @@ static tl_status largest_row(const tl_bound_query *query, bool line_only, tl_bou
     for (size_t h = 0; h < layer->heads && !status; h++) {
         tl_bounds_l2_head head;
         status = tl_bounds_l2_head_init(&head, layer, h);
-        if (!status) status = add_head(&head, query->n, query->mask != TL_MASK_NONE, sum, &size);
+        if (!status) status = add_head(&head, seen, query->mask != TL_MASK_NONE, sum, &size);
         tl_bounds_l2_head_clear(&head);
     }
     for (size_t o = 0; o < layer->out; o++) best = fmax(best, sum[o]);

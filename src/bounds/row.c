@@ -102,12 +102,12 @@ static double log_phi(double n, double g, double from, double log_ceiling, size_
 /* What holds for every row of n tokens or more. */
 static double log_simple(double n, double g)
 {
-    /* p_max (1 + g^2), (1 + g/sqrt 2)^2 and tau_mf^2 / n. */
-    double log_p = -log1p(exp(log(n - 1) - 2 * g)), log_w = 2 * log(hypot(1, g));
-    double half = 2 * log1p(g / sqrt(2)), spread = 2 * tl_bounds_log_tau_mean_field(g) - log(n);
-    double least = fmin(tl_bounds_up(log_p + log_w, log_w - log_p), tl_bounds_up(half, half));
+    /* (1 + g/sqrt 2)^2, tau_mf^2 / n and 4.2: there p_max falls with n. */
+    double half = 2 * log1p(g / sqrt(2));
+    double log_tau = fmin(tl_bounds_log_tau_mean_field(g), tl_bounds_log_tau_schur(n, false, g));
+    double spread = 2 * log_tau - log(n);
 
-    return fmin(least, tl_bounds_up(spread, fabs(spread) + 2 * log(n)));
+    return fmin(tl_bounds_up(half, half), tl_bounds_up(spread, fabs(spread) + 2 * log(n)));
 }
 
 double tl_bounds_log_row(double n, double g)
@@ -116,8 +116,6 @@ double tl_bounds_log_row(double n, double g)
     double least = log_simple(n, g);
     if (n < 3)
         return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 2 * log1p(g)));
-    double schur = 2 * tl_bounds_log_tau_schur(n, false, g) - log(n);
-    least = fmin(least, tl_bounds_up(schur, fabs(schur) + 2 * log(n)));
     if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0, least, SPLITS));
     return least;
 }

@@ -92,39 +92,12 @@ double tl_bounds_log_merge(double log_tau, double g, double c)
     return tl_bounds_up(unit + log(square) / 2, fabs(unit));
 }
 
-/* A query's head on its ball. False, with the reason in value, when g leaves the double range. */
-static bool head_size(const tl_bound_query *query, size_t h, double *g, double *c,
-                      tl_bound_value *value)
-{
-    /* Three and two roundings. */
-    *g = query->head[h].rho * query->radius * (1 + 4 * DBL_EPSILON);
-    *c = query->head[h].norm_a * query->radius * query->radius * (1 + 4 * DBL_EPSILON);
-    if (isfinite(4 * *g) && isfinite(*c)) return true;
-    (void)tl_bounds_refuse(value, "rho r of head %zu leaves the double range", h);
-    return false;
-}
-
 /* Splits of the searches over three weights, over rows in the mean field and over two tokens,
  * shared by the heads. */
 enum { SPLITS = 12000, JOINT_SPLITS = 36000, PAIR_SPLITS = 1800 };
 
 /* Up to this g the three weights say nothing beyond rows with extreme logits. */
 static const double extremes_suffice = 2;
-
-/* Whether head h is like the one before, so that its bound is the same. */
-static bool repeats(const tl_bound_query *query, size_t h)
-{
-    return h > 0 && query->head[h].rho == query->head[h - 1].rho &&
-           query->head[h].norm_a == query->head[h - 1].norm_a;
-}
-
-static size_t distinct_heads(const tl_bound_query *query)
-{
-    size_t count = 0;
-
-    for (size_t h = 0; h < query->heads; h++) count += !repeats(query, h);
-    return count;
-}
 
 static double log_schur(const tl_bound_query *query, double norm_a, double g, double c)
 {
@@ -137,10 +110,9 @@ static double log_schur(const tl_bound_query *query, double norm_a, double g, do
 }
 
 /* log tau at finite n >= 2. */
-static double log_row_tau(const tl_bound_query *query, double g)
+static double log_row_tau(const tl_bound_query *query, double g, size_t share)
 {
     const double n = query->n, log_n = log(n);
-    const size_t share = distinct_heads(query);
     double log_row = tl_bounds_log_row(n, g);
 
     if (n > 2 || query->biased) {
@@ -155,15 +127,15 @@ static double log_row_tau(const tl_bound_query *query, double g)
     return tl_bounds_up((log_row + log_n) / 2, log_n + fabs(log_row));
 }
 
-static double log_sharp(const tl_bound_query *query, double norm_a, double g, double c)
+double tl_bounds_log_sharp(const tl_bound_query *query, double norm_a, double g, double c,
+                           size_t share)
 {
     if (!query->infinite && query->n < 2) return 0;
-    const size_t share = distinct_heads(query);
     const double n = query->infinite ? (double)INFINITY : query->n;
     double log_tau = fmin(tl_bounds_log_tau_mean_field(g),
                           tl_bounds_log_tau_schur(query->n, query->infinite, g));
 
-    if (!query->infinite) log_tau = fmin(log_tau, log_row_tau(query, g));
+    if (!query->infinite) log_tau = fmin(log_tau, log_row_tau(query, g, share));
     if (n > 2 || query->biased)
         return tl_bounds_log_merge_joint(n, log_tau, g, c, JOINT_SPLITS / share);
     /* Two tokens in a ball about the origin. */
@@ -171,6 +143,11 @@ static double log_sharp(const tl_bound_query *query, double norm_a, double g, do
         norm_a * query->radius_origin * query->radius_origin * (1 + 4 * DBL_EPSILON);
     return fmin(tl_bounds_log_merge(log_tau, g, c),
                 tl_bounds_log_pair(about_origin, PAIR_SPLITS / share));
+}
+
+static double log_sharp(const tl_bound_query *query, double norm_a, double g, double c)
+{
+    return tl_bounds_log_sharp(query, norm_a, g, c, tl_bounds_distinct_heads(query));
 }
 
 static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
@@ -183,8 +160,8 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value,
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads; h++) {
         double g, c;
-        if (!head_size(query, h, &g, &c, value)) return TL_OK;
-        if (!repeats(query, h)) log_head = log_l(query, query->head[h].norm_a, g, c);
+        if (!tl_bounds_head_size(query, h, &g, &c, value)) return TL_OK;
+        if (!tl_bounds_head_repeats(query, h)) log_head = log_l(query, query->head[h].norm_a, g, c);
         tl_bounds_total_add(&total, &query->head[h], log_head);
     }
     return tl_bounds_total_finish(&total, query, value);
