@@ -8,17 +8,9 @@
 #include "support/bound_query.h"
 #include "support/draws.h"
 #include "support/random_problem.h"
+#include "support/sine_layer.h"
 #include "tightlip/jacobian.h"
 #include "tightlip/linalg.h"
-
-/* S(a, b, o)_ij = sin(o + i b + j), or its transpose. */
-static void sines(size_t rows, size_t cols, double o, bool transpose, double *out)
-{
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            out[transpose ? j * rows + i : i * cols + j] =
-                sin(o + (double)i * (double)cols + (double)j);
-}
 
 static tl_bound_query query_at(tl_head_facts *head, const tl_layer *layer, const tl_measure *mu,
                                double epsilon)
@@ -37,22 +29,10 @@ Test(bounds_frobenius, reference_vectors)
     static const double epsilon[] = {.001, .01, .1, .5, 1};
     static const double expected[] = {.0078202239, .0792672873, .9033215482, 7.4312415347,
                                       21.5588079850};
-    double x[16], Q[2][8], K[2][8], V[2][8], O[16];
-    tl_head head[2];
     tl_head_facts fact[2];
-    tl_layer *layer = NULL;
-    tl_measure *mu = NULL;
+    tl_layer *layer = sine_layer();
+    tl_measure *mu = sine_tokens();
 
-    sines(4, 4, 1, false, x);
-    sines(4, 4, 4, true, O);
-    for (int h = 0; h < 2; h++) {
-        sines(4, 2, 2 + 8 * h, true, Q[h]);
-        sines(4, 2, 5 + 8 * h, true, K[h]);
-        sines(4, 2, 3 + 8 * h, true, V[h]);
-        head[h] = (tl_head){.k = 2, .v = 2, .Q = Q[h], .K = K[h], .V = V[h], .scale = 1 / sqrt(2)};
-    }
-    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, 4, 2, head, O, 4, NULL), TL_OK);
-    cr_assert_eq(tl_measure_alloc(&mu, 4, 4, x, NULL, NULL, NULL), TL_OK);
     for (int i = 0; i < 5; i++) {
         tl_bound_query query = query_at(fact, layer, mu, epsilon[i]);
         tl_lofast result;

@@ -42,6 +42,9 @@ TL_MUST_USE tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, con
 /* The layer of the last set. */
 const tl_layer *tl_jacobian_layer(const tl_jacobian *J);
 
+/* F at the measure of the last set, as tl_forward gives it: Y m x out. Cost: O(H m^2 v). */
+void tl_jacobian_output(tl_jacobian *J, double *Y);
+
 /* log_scale: the true operator is exp(log_scale) times what apply, dense and split return. */
 double tl_jacobian_log_scale(const tl_jacobian *J);
 

@@ -17,6 +17,16 @@ static void head_forward(const tl_jacobian *J, const tl_head_state *s, double *c
     tl_gemm('N', 'N', m, v, m, 1.0, s->P, m, s->val, v, 1.0, cat + s->offset, J->values);
 }
 
+void tl_jacobian_output(tl_jacobian *J, double *Y)
+{
+    const double *O = J->layer->O;
+    double *cat = O ? J->cat : Y;
+    for (size_t h = 0; h < J->heads; h++) head_forward(J, &J->state[h], cat);
+    if (O)
+        tl_gemm('N', 'T', J->m, J->out, J->values, 1.0, cat, J->values, O, J->values, 0.0, Y,
+                J->out);
+}
+
 tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y, tl_error *err)
 {
     tl_jacobian *J = NULL;
@@ -30,11 +40,7 @@ tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y, tl_
         tl_jacobian_free(J);
         return tl_fail(err, status, "attention logits: expected finite values, found an overflow");
     }
-    double *cat = layer->O ? J->cat : Y;
-    for (size_t h = 0; h < J->heads; h++) head_forward(J, &J->state[h], cat);
-    if (layer->O)
-        tl_gemm('N', 'T', J->m, J->out, J->values, 1.0, cat, J->values, layer->O, J->values, 0.0, Y,
-                J->out);
+    tl_jacobian_output(J, Y);
     tl_jacobian_free(J);
     return TL_OK;
 }
