@@ -1,0 +1,277 @@
+/* tightlip attack: what a perturbation of finite size can do, and every bound that covers it. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bound_rows.h"
+#include "cli/cli.h"
+#include "tightlip/attack.h"
+#include "tightlip/problem.h"
+
+#define ATTACK_OPTIONS(X)                                                                         \
+    X(EPSILON, "epsilon", 'e', TEXT, "E[,E2,..]", NULL, 0, 0, NULL,                               \
+      "budget: ||X' - X||_F <= E; several in rising order, each starting from the last one too")  \
+    X(TOKEN, "token-budget", 0, POSITIVE, "B", NULL, 0, 0, NULL, "no token moves farther than B") \
+    X(STAY, "stay", 0, FLAG, NULL, NULL, 0, 0, NULL, "X' stays in the domain of the file")        \
+    X(RESIDUAL, "residual", 0, FLAG, NULL, NULL, 0, 0, NULL, "F(X) = X + attention(X)")           \
+    X(RESTARTS, "restarts", 0, COUNT, "K", "16", 1, 1000000, NULL, "restarts for each budget")    \
+    X(STEPS, "steps", 0, COUNT, "K", "200", 1, 1000000, NULL, "ascent steps for each restart")    \
+    X(SEED, "seed", 's', COUNT, "S", "1", 0, 9007199254740992, NULL, "seed of the restarts")      \
+    X(OUT, "out", 'o', TEXT, "FILE", NULL, 0, 0, NULL,                                            \
+      "write the perturbed input of the last budget as a problem file")                           \
+    X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                   \
+      "OpenMP threads; results do not depend on them")
+
+enum {
+#define X(id, ...) ATTACK_##id,
+    ATTACK_OPTIONS(X) ATTACK_COUNT
+#undef X
+};
+
+static const tl_cli_option options[ATTACK_COUNT] = {ATTACK_OPTIONS(CLI_OPTION_ROW)};
+
+enum { MOST_BUDGETS = 64 };
+
+typedef struct {
+    tl_attack_result result;
+    double epsilon;
+    tl_cli_bound_row *rows;        /* on the ball of that radius about X */
+    const tl_cli_bound_row *least; /* of those that cover the ball, or NULL */
+} attack_row;
+
+typedef struct {
+    tl_problem problem;
+    const char *from; /* where its domain comes from */
+    double residual;
+    size_t count;
+    attack_row row[MOST_BUDGETS];
+} attack_report;
+
+static tl_status read_budgets(const char *text, attack_report *report, tl_error *err)
+{
+    char *copy = text ? strdup(text) : NULL, *next;
+    tl_status status = TL_OK;
+
+    if (!text) return tl_fail(err, TL_ERR_ARGUMENT, "expected --epsilon, the size of the budget");
+    if (!copy) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    for (char *word = copy; status == TL_OK && word; word = next) {
+        double epsilon = 0;
+        next = strchr(word, ',');
+        if (next) *next++ = '\0';
+        if (report->count == MOST_BUDGETS)
+            status = tl_fail(err, TL_ERR_LIMIT, "--epsilon: expected at most %d numbers",
+                             (int)MOST_BUDGETS);
+        else if (!tl_cli_parse_real(word, &epsilon) || !(epsilon > 0) || !isfinite(epsilon))
+            status = tl_fail(err, TL_ERR_ARGUMENT,
+                             "--epsilon: expected numbers above 0, found '%.60s'", word);
+        else if (report->count > 0 && epsilon <= report->row[report->count - 1].epsilon)
+            status = tl_fail(err, TL_ERR_ARGUMENT,
+                             "--epsilon: expected rising numbers, found %g after %g", epsilon,
+                             report->row[report->count - 1].epsilon);
+        else
+            report->row[report->count++].epsilon = epsilon;
+    }
+    free(copy);
+    return status;
+}
+
+/* A bound L with |F(X') - F(X)| <= L |X' - X| on the ball: those at X alone say nothing of it. */
+static bool covers(const tl_cli_bound_row *row)
+{
+    return row->value.applicable && row->bound->norm == TL_NORM_2 &&
+           row->bound->scope != TL_SCOPE_LOCAL && row->bound->provenance != TL_PROVENANCE_REFUTED &&
+           row->bound->provenance != TL_PROVENANCE_CONJECTURE;
+}
+
+/* With the residual branch. */
+static double log_with_residual(const attack_report *report, const tl_cli_bound_row *row)
+{
+    const double log_value = row->value.log_value;
+
+    if (report->residual == 0) return log_value;
+    return log_value > 0 ? log_value + log1p(exp(-log_value)) : log1p(exp(log_value));
+}
+
+static tl_status find_bounds(const attack_report *report, attack_row *row, tl_error *err)
+{
+    tl_domain *ball = NULL;
+    const tl_problem *p = &report->problem;
+    tl_status status = tl_domain_alloc_frobenius(&ball, p->measure, row->epsilon, err);
+
+    if (status == TL_OK)
+        status = tl_cli_bounds_at(&row->rows, p->layer, p->measure, ball, NULL, err);
+    tl_domain_free(ball);
+    for (size_t i = 0; status == TL_OK && row->rows[i].bound; i++)
+        if (covers(&row->rows[i]) &&
+            (!row->least || row->rows[i].value.log_value < row->least->value.log_value))
+            row->least = &row->rows[i];
+    return status;
+}
+
+static tl_status attack_all(const tl_cli_call *call, attack_report *report, tl_error *err)
+{
+    const tl_cli_value *value = call->value;
+    const tl_measure *mu = report->problem.measure;
+    double *budget = NULL, *hint = NULL;
+    tl_attack_settings settings;
+    tl_attack_problem problem = {.layer = report->problem.layer,
+                                 .around = mu,
+                                 .residual = report->residual,
+                                 .domain =
+                                     value[ATTACK_STAY].given ? report->problem.domain : NULL};
+    tl_status status = TL_OK;
+
+    tl_attack_defaults(&settings);
+    settings.restarts = (size_t)value[ATTACK_RESTARTS].count;
+    settings.steps = (size_t)value[ATTACK_STEPS].count;
+    settings.seed = value[ATTACK_SEED].count;
+    if (value[ATTACK_TOKEN].given) {
+        budget = malloc(mu->m * sizeof *budget);
+        if (!budget) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+        for (size_t k = 0; k < mu->m; k++) budget[k] = value[ATTACK_TOKEN].real;
+        problem.budget = budget;
+    }
+    for (size_t i = 0; status == TL_OK && i < report->count; i++) {
+        tl_attack_result *result = &report->row[i].result;
+        problem.epsilon = report->row[i].epsilon;
+        status = tl_attack_run(&problem, &settings, result, err);
+        if (status == TL_OK) status = find_bounds(report, &report->row[i], err);
+        if (status != TL_OK) break;
+        const size_t size = result->n * result->d;
+        free(hint);
+        hint = malloc(size * sizeof *hint);
+        for (size_t k = 0; hint && k < size; k++) hint[k] = result->x[k] - result->clean[k];
+        settings.hint = hint;
+    }
+    free(hint);
+    free(budget);
+    return status;
+}
+
+static bool refuted(const attack_report *report, const attack_row *row)
+{
+    if (!row->least) return false;
+    const double log_bound = log_with_residual(report, row->least);
+    const double found = (row->result.effect - row->result.rounding) / row->result.distance;
+    if (!(found > 0) || !tl_cli_bound_exceeded(log(found), log_bound)) return false;
+    fprintf(stderr, "tightlip: epsilon %g: the ratio %.12g lies above the bound %s = %.12g\n",
+            row->epsilon, found, row->least->bound->key, exp(log_bound));
+    return true;
+}
+
+static void print_report(const attack_report *report)
+{
+    const tl_problem *p = &report->problem;
+
+    tl_cli_print_setting(stdout, p->layer, p->measure, p->domain, report->from);
+    printf("local      %.12g, the norm at X: the limit of the ratio%s\n",
+           report->row[0].result.local, report->residual != 0 ? ", with the residual branch" : "");
+    printf("\n%-12s %-14s %-12s %-14s %-14s %-12s %s\n", "epsilon", "effect", "ratio", "start",
+           "least bound", "key", "bound/ratio");
+    for (size_t i = 0; i < report->count; i++) {
+        const attack_row *row = &report->row[i];
+        const tl_attack_result *r = &row->result;
+        printf("%-12.6g %-14.9g %-12.9g %-14.14s ", row->epsilon, r->effect, r->ratio,
+               tl_attack_start_name(r->start));
+        if (!row->least) {
+            printf("none\n");
+            continue;
+        }
+        char text[CLI_NUMBER_SIZE];
+        const double log_bound = log_with_residual(report, row->least);
+        printf("%-14s %-12s %.4g\n", tl_cli_format_log(text, log_bound), row->least->bound->key,
+               exp(log_bound) / r->ratio);
+    }
+}
+
+static json_t *row_json(const attack_report *report, const attack_row *row)
+{
+    const tl_attack_result *r = &row->result;
+    const double log_bound = row->least ? log_with_residual(report, row->least) : (double)NAN;
+
+    return json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:s,s:s?,s:o,s:o,s:o}", "epsilon", tl_cli_json_real(row->epsilon),
+        "effect", tl_cli_json_real(r->effect), "rounding", tl_cli_json_real(r->rounding), "ratio",
+        tl_cli_json_real(r->ratio), "distance", tl_cli_json_real(r->distance), "start",
+        tl_attack_start_name(r->start), "bound", row->least ? row->least->bound->key : NULL,
+        "bound_log10", tl_cli_json_log10(log_bound), "tokens", tl_cli_json_rows(r->x, r->n, r->d),
+        "bounds", tl_cli_bounds_json(row->rows, NULL));
+}
+
+static json_t *report_json(const attack_report *report)
+{
+    json_t *attacks = json_array();
+
+    for (size_t i = 0; i < report->count; i++)
+        tl_cli_json_append(&attacks, row_json(report, &report->row[i]));
+    return json_pack("{s:o,s:b,s:o}", "local", tl_cli_json_real(report->row[0].result.local),
+                     "residual", (int)(report->residual != 0), "attacks", attacks);
+}
+
+static tl_status write_perturbed(const attack_report *report, const char *path, tl_error *err)
+{
+    const tl_attack_result *r = &report->row[report->count - 1].result;
+    tl_problem out = {.layer = report->problem.layer};
+    tl_status status = tl_measure_alloc(&out.measure, r->n, r->d, r->x, NULL, NULL, err);
+
+    if (status == TL_OK) status = tl_problem_write(&out, path, err);
+    tl_measure_free(out.measure);
+    return status;
+}
+
+static tl_status read_input(const tl_cli_call *call, attack_report *report, tl_error *err)
+{
+    tl_problem *p = &report->problem;
+    tl_status status = tl_problem_read(call->operand[0], p, err);
+
+    report->from = "the file's";
+    if (status != TL_OK || p->domain) return status;
+    if (call->value[ATTACK_STAY].given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--stay: %s: expected a domain, found none",
+                       call->operand[0]);
+    report->from = "a small ball about the tokens";
+    return tl_domain_alloc_enclosing(&p->domain, p->measure->m, p->measure->d, p->measure->x, err);
+}
+
+static tl_status run_attack(tl_cli_call *call, tl_error *err)
+{
+    const tl_cli_value *value = call->value;
+    attack_report report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0};
+    tl_status status = read_budgets(value[ATTACK_EPSILON].text, &report, err);
+
+    if (value[ATTACK_THREADS].given) omp_set_num_threads((int)value[ATTACK_THREADS].count);
+    if (status == TL_OK) status = read_input(call, &report, err);
+    if (status == TL_OK) status = attack_all(call, &report, err);
+    for (size_t i = 0; status == TL_OK && i < report.count; i++)
+        call->refuted |= refuted(&report, &report.row[i]);
+    if (status == TL_OK && value[ATTACK_OUT].given)
+        status = write_perturbed(&report, value[ATTACK_OUT].text, err);
+    if (status == TL_OK && call->json)
+        status = tl_cli_json_print(report_json(&report));
+    else if (status == TL_OK)
+        print_report(&report);
+    for (size_t i = 0; i < report.count; i++) {
+        tl_attack_result_clear(&report.row[i].result);
+        free(report.row[i].rows);
+    }
+    tl_problem_clear(&report.problem);
+    return status;
+}
+
+const tl_cli_verb tl_cli_verb_attack = {
+    .name = "attack",
+    .operands = "--epsilon E FILE",
+    .summary = "the largest output movement for an input movement of finite size",
+    .details =
+        "Maximises ||F(X') - F(X)||_F over ||X' - X||_F <= E around the tokens X of a problem "
+        "file, from the top singular directions and from random starts. Copies of a token may "
+        "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
+        "the whole ball (with --residual, plus 1). Exit code 3 where the found ratio lies above "
+        "it.",
+    .option = options,
+    .options = ATTACK_COUNT,
+    .least = 1,
+    .most = 1,
+    .run = run_attack,
+};
