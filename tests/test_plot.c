@@ -188,6 +188,21 @@ Test(plot, fitted_slopes)
     cr_expect(!tl_fit_line(&curve, &fit), "two points have no error");
 }
 
+/* y - x/2 = .3, .75, .6, 1.15: mean .7, squares .16 + .0025 + .01 + .2025 = .375. */
+Test(plot, fitted_constants)
+{
+    double x[] = {0, 1, 2, 3, INFINITY};
+    double y[] = {0.3, 1.25, 1.6, 2.65, 9};
+    tl_curve curve = {.count = 5, .x = x, .y = y};
+    double constant, error;
+
+    cr_assert(tl_fit_power(&curve, 0.5, &constant, &error));
+    cr_expect_float_eq(constant, pow(10, 0.7), 1e-12);
+    cr_expect_float_eq(error, pow(10, 0.7) * log(10) * sqrt(0.375 / 3 / 4), 1e-12);
+    curve.count = 2;
+    cr_expect(!tl_fit_power(&curve, 0.5, &constant, &error));
+}
+
 static void write_results(scratch *dir, const char *manifest, const char *csv)
 {
     cr_assert(scratch_write(dir, "manifest.json", manifest, strlen(manifest)));

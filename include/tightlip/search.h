@@ -109,6 +109,24 @@ typedef struct {
     tl_stop stop;
 } tl_search_result;
 
+/* The adversarial tokens of a head: one at first R u, all others at rest R u, on the ball |x| <= R.
+ */
+typedef struct {
+    double first, rest;
+    double gamma; /* the rate in their lower bound
+                     ||V|| sqrt(n-1) / (1 + (n-1) exp(-2 R^2 gamma)) of ||J|| */
+} tl_castin;
+
+/* From the real eigenvalues gamma_1 >= .. >= gamma_r of A of head h and its unit right
+ * eigenvectors: R u_1 and R u_1/2 where gamma_1 > -8 gamma_r, otherwise -R u_r and R u_r; gamma is
+ * the larger of gamma_1/8 and -gamma_r. Biases do not count. An eigenvalue 0 of a head narrower
+ * than the tokens does not count either: it decides nothing unless there is no other. Shapes: u d.
+ * Errors: TL_ERR_UNSUPPORTED (no eigenvalue is real; u and out are left alone), TL_ERR_NUMERIC,
+ * TL_ERR_MEMORY. Cost: O(k^2 d + k^3) for heads Q, K of width k < d, O(d^3) otherwise. Source:
+ * Castin, Ablin and Peyre 2024, How Smooth Is Attention? */
+TL_MUST_USE tl_status tl_castin_tokens(const tl_layer *layer, size_t h, double *u, tl_castin *out,
+                                       tl_error *err);
+
 void tl_search_defaults(tl_search_settings *settings);
 /* Checks problem and settings against each other. TL_ERR_ARGUMENT / TL_ERR_UNSUPPORTED with the
  * reason, TL_ERR_LIMIT (a mask and n above TL_SEARCH_TOKENS_MAX). */

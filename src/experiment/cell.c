@@ -121,6 +121,21 @@ static tl_status read_search(const tl_bindings *b, tl_cell *cell, tl_error *err)
     return s ? tl_config_fail(ex, ex->search, err, s, "%s", inner.text) : TL_OK;
 }
 
+/* The layer takes them. */
+static tl_status check_tokens(const tl_bindings *b, const tl_cell *cell, tl_error *err)
+{
+    const tl_experiment *ex = b->experiment;
+    tl_error inner = {0};
+    tl_status s;
+
+    if (cell->tokens->d != cell->attention.layer->d)
+        return tl_config_fail(ex, ex->tokens, err, TL_ERR_SHAPE,
+                              "expected tokens of width %zu as in attention, found %zu",
+                              cell->attention.layer->d, cell->tokens->d);
+    s = tl_layer_accepts(cell->attention.layer, cell->tokens, &inner);
+    return s ? tl_config_fail(ex, ex->tokens, err, s, "%s", inner.text) : TL_OK;
+}
+
 tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
 {
     const tl_experiment *ex = b->experiment;
@@ -130,11 +145,8 @@ tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
     if (!cell) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     cell->index = b->cell;
     s = tl_layer_spec_read(b, &cell->attention, err);
-    if (!s && ex->tokens) s = tl_tokens_read(b, &cell->tokens, err);
-    if (!s && cell->tokens && cell->tokens->d != cell->attention.layer->d)
-        s = tl_config_fail(ex, ex->tokens, err, TL_ERR_SHAPE,
-                           "expected tokens of width %zu as in attention, found %zu",
-                           cell->attention.layer->d, cell->tokens->d);
+    if (!s && ex->tokens) s = tl_tokens_read(b, cell->attention.layer, &cell->tokens, err);
+    if (!s && cell->tokens) s = check_tokens(b, cell, err);
     if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && (ex->search || ex->exact.on)) s = read_n(b, cell, &cell->n, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);

@@ -6,14 +6,21 @@
 
 #include "experiment/plot.h"
 
+/* Sorted by x: infinity, if there, stands at the end. 0: not enough for a fit. */
+static size_t finite_points(const tl_curve *curve)
+{
+    size_t count = curve->count;
+
+    while (count > 0 && isinf(curve->x[count - 1])) count--;
+    return count < 3 || !(curve->x[0] < curve->x[count - 1]) ? 0 : count;
+}
+
 bool tl_fit_line(const tl_curve *curve, tl_fit *out)
 {
     double c00, c01, c11, squares;
-    size_t count = curve->count;
+    const size_t count = finite_points(curve);
 
-    /* Sorted by x: infinity, if there, stands at the end. */
-    while (count > 0 && isinf(curve->x[count - 1])) count--;
-    if (count < 3 || !(curve->x[0] < curve->x[count - 1])) return false;
+    if (count == 0) return false;
     *out = (tl_fit){.points = count};
     (void)snprintf(out->series, sizeof out->series, "%s", curve->series);
     if (gsl_fit_linear(curve->x, 1, curve->y, 1, count, &out->intercept, &out->slope, &c00, &c01,
@@ -21,6 +28,21 @@ bool tl_fit_line(const tl_curve *curve, tl_fit *out)
         return false;
     out->error = sqrt(c11);
     return isfinite(out->slope) && isfinite(out->error);
+}
+
+bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, double *error)
+{
+    const size_t count = finite_points(curve);
+    double mean = 0, squares = 0;
+
+    if (count == 0) return false;
+    for (size_t i = 0; i < count; i++)
+        mean += (curve->y[i] - exponent * curve->x[i]) / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += pow(curve->y[i] - exponent * curve->x[i] - mean, 2);
+    *constant = pow(10, mean);
+    *error = *constant * log(10) * sqrt(squares / (double)(count - 1) / (double)count);
+    return isfinite(*constant) && isfinite(*error);
 }
 
 static int compare(const void *a, const void *b)

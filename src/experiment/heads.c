@@ -166,8 +166,7 @@ tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error
     d = (size_t)width;
     if (!s) s = read_heads(b, out->kind, list, &d, parts, head, err);
     if (!s) s = read_output(b, head, heads, &O, err);
-    if (!s)
-        s = tl_layer_alloc(&out->layer, out->kind, TL_MASK_NONE, d, heads, head, O.a, O.rows, err);
+    if (!s) s = tl_layer_alloc(&out->layer, out->kind, out->mask, d, heads, head, O.a, O.rows, err);
     free(O.a);
     free(head);
     parts_free(parts, heads);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "experiment/layer_spec.h"
 #include "tightlip/exact.h"
 #include "tightlip/experiment.h"
 #include "tightlip/problem.h"
@@ -21,12 +22,12 @@ enum { TL_CELLS_MAX = 1000000, TL_ITEMS_MAX = 100000000 };
 
 typedef enum { TL_VALUE_INTEGER, TL_VALUE_REAL, TL_VALUE_TEXT } tl_value_kind;
 
-typedef struct {
+struct tl_value {
     tl_value_kind kind;
     long long integer;
     double real; /* also set for integers */
     char *text;  /* owned; the value as ${name} shows it, for every kind */
-} tl_value;
+};
 
 typedef struct {
     char *name; /* owned */
@@ -65,12 +66,12 @@ struct tl_experiment {
 
 /* The values of the variables in one cell. `used` (NULL outside load) notes which were asked for.
  */
-typedef struct {
+struct tl_bindings {
     const tl_experiment *experiment;
     size_t cell;
     bool *used;
     json_t *files; /* data files read: path -> {bytes, fnv1a64} */
-} tl_bindings;
+};
 
 const tl_value *tl_bindings_find(const tl_bindings *b, const char *name);
 const tl_value *tl_experiment_value(const tl_experiment *experiment, size_t cell, size_t variable);
@@ -140,48 +141,6 @@ TL_MUST_USE tl_status tl_bindings_text(const tl_bindings *b, const config_settin
 /* directory of the experiment + path; NULL when out of memory. Notes the file in b->files. */
 char *tl_bindings_path(const tl_bindings *b, const char *path);
 
-/* ---- matrices and layers ---- */
-
-typedef struct {
-    size_t rows, cols;
-    double *a; /* owned */
-    bool worst;
-} tl_matrix;
-
-typedef struct {
-    size_t d;      /* side of presets; 0: presets not allowed here */
-    double norm;   /* their spectral norm */
-    bool has_norm; /* given in the file: refused beside a literal */
-    bool worst_allowed;
-} tl_matrix_context;
-
-TL_MUST_USE tl_status tl_matrix_read(const tl_bindings *b, const config_setting_t *at,
-                                     const tl_value *value, const tl_matrix_context *context,
-                                     tl_matrix *out, tl_error *err);
-/* {file; tensor}, a list of arrays, or for rows == 1 an array. */
-TL_MUST_USE tl_status tl_matrix_literal(const tl_bindings *b, const config_setting_t *at,
-                                        tl_matrix *out, tl_error *err);
-TL_MUST_USE tl_status tl_matrix_file(const tl_bindings *b, const config_setting_t *at,
-                                     tl_matrix *out, tl_error *err);
-TL_MUST_USE tl_status tl_vector_read(const tl_bindings *b, const config_setting_t *at, double **out,
-                                     size_t *count, tl_error *err);
-/* The named square matrices; a message of its own when the word is not one of them. */
-TL_MUST_USE tl_status tl_matrix_preset(const tl_bindings *b, const config_setting_t *at,
-                                       const char *word, uint64_t seed,
-                                       const tl_matrix_context *context, tl_matrix *out,
-                                       tl_error *err);
-
-typedef struct {
-    tl_kind kind;
-    tl_layer *layer; /* owned */
-    bool worst_a;
-    double norm_a;
-    bool from_file; /* trained weights: too large to repeat in every record */
-} tl_layer_spec;
-
-TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
-TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
-
 /* ---- cells ---- */
 typedef struct {
     size_t index;
@@ -198,7 +157,6 @@ TL_MUST_USE tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_erro
 /* The domain of a cell whose attention and tokens are read. A setting snap moves tokens that lie at
  * most that many radii from the domain (stored in single precision, say) to the nearest point. */
 TL_MUST_USE tl_status tl_domain_spec_read(const tl_bindings *b, tl_cell *cell, tl_error *err);
-TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err);
 void tl_cell_free(tl_cell *cell);
 
 /* ---- suprema (the group `exact`) ---- */

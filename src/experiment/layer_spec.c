@@ -6,33 +6,45 @@
 
 #include "tightlip/model.h"
 
-/* kind and mask: what the search can do today. */
-static tl_status check_kind(const tl_bindings *b, tl_kind *k, tl_error *err)
+/* What the search and the bounds of an experiment can do today; without a search tokens may be
+ * masked. */
+static tl_status check_kind(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
     const config_setting_t *group = b->experiment->attention;
     const config_setting_t *kind = config_setting_get_member(group, "kind");
+    char *word = NULL;
+    tl_status s = tl_bindings_text(b, group, "kind", "kind", &word, err);
+
+    if (!s && word &&
+        (tl_kind_from_name(word, &out->kind) ||
+         (out->kind != TL_KIND_DOT && out->kind != TL_KIND_L2)))
+        s = tl_config_fail(b->experiment, kind ? kind : group, err, TL_ERR_UNSUPPORTED,
+                           "expected \"dot\" or \"l2\", found \"%.60s\"", word);
+    if (!s && out->kind == TL_KIND_L2 && !config_setting_get_member(group, "heads") &&
+        !config_setting_get_member(group, "random"))
+        s = tl_config_fail(b->experiment, kind ? kind : group, err, TL_ERR_UNSUPPORTED,
+                           "kind \"l2\": expected heads = ({ Q; V; }, ..), found none");
+    free(word);
+    return s;
+}
+
+static tl_status check_mask(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
     const config_setting_t *mask = config_setting_get_member(group, "mask");
+    const bool free_choice = !b->experiment->search && !b->experiment->exact.on &&
+                             !config_setting_get_member(group, "module");
     const char *word;
-    tl_mask m;
     tl_status s;
 
-    if (kind) {
-        s = tl_config_text(b->experiment, kind, &word, err);
-        if (s) return s;
-        if (tl_kind_from_name(word, k) || (*k != TL_KIND_DOT && *k != TL_KIND_L2))
-            return tl_config_fail(b->experiment, kind, err, TL_ERR_UNSUPPORTED,
-                                  "expected \"dot\" or \"l2\", found \"%.60s\"", word);
-        if (*k == TL_KIND_L2 && !config_setting_get_member(group, "heads"))
-            return tl_config_fail(b->experiment, kind, err, TL_ERR_UNSUPPORTED,
-                                  "kind \"l2\": expected heads = ({ Q; V; }, ..), found none");
-    }
-    if (mask) {
-        s = tl_config_text(b->experiment, mask, &word, err);
-        if (s) return s;
-        if (tl_mask_from_name(word, &m) || m != TL_MASK_NONE)
-            return tl_config_fail(b->experiment, mask, err, TL_ERR_UNSUPPORTED,
-                                  "expected \"none\", found \"%.60s\"", word);
-    }
+    if (!mask) return TL_OK;
+    s = tl_config_text(b->experiment, mask, &word, err);
+    if (s) return s;
+    if (tl_mask_from_name(word, &out->mask) || out->mask == TL_MASK_GENERAL ||
+        (out->mask != TL_MASK_NONE && !free_choice))
+        return tl_config_fail(b->experiment, mask, err, TL_ERR_UNSUPPORTED,
+                              "expected \"none\"%s, found \"%.60s\"",
+                              free_choice ? " or \"causal\"" : "", word);
     return TL_OK;
 }
 
@@ -111,7 +123,7 @@ static tl_status read_short(const tl_bindings *b, tl_layer_spec *out, tl_error *
     if (!s) {
         head = (tl_head){.k = A.rows, .v = V.rows, .Q = A.a, .V = V.a, .scale = 1};
         out->worst_a = A.worst;
-        s = tl_layer_alloc(&out->layer, TL_KIND_DOT, TL_MASK_NONE, A.cols, 1, &head, NULL, 0, err);
+        s = tl_layer_alloc(&out->layer, TL_KIND_DOT, out->mask, A.cols, 1, &head, NULL, 0, err);
     }
     free(A.a);
     free(V.a);
@@ -159,7 +171,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
             tl_error_prefix(err, "%s:%u: attention.module", b->experiment->path,
                             config_setting_source_line(module));
     }
-    out->from_file = true;
+    out->no_witness = "no witness: weights and tokens are those of the files in the manifest";
     tl_safetensors_close(tensors);
     free(path);
     free(prefix);
@@ -174,10 +186,12 @@ tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error 
 
     *out = (tl_layer_spec){.norm_a = 1};
     if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
-    s = check_kind(b, &out->kind, err);
+    s = check_kind(b, out, err);
+    if (!s) s = check_mask(b, out, err);
     if (s) return s;
     module = config_setting_get_member(group, "module");
     if (module) return read_module(b, module, out, err);
+    if (config_setting_get_member(group, "random")) return tl_layer_random_read(b, out, err);
     if (config_setting_get_member(group, "heads")) return tl_layer_heads_read(b, out, err);
     return read_short(b, out, err);
 }

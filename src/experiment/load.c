@@ -95,7 +95,7 @@ static tl_status add_bound(tl_experiment *ex, const config_setting_t *at, const 
     return TL_OK;
 }
 
-/* ("all"), the default, or keys in the order wanted. */
+/* ("all"), the default, or keys in the order wanted, or ("none"). */
 static tl_status read_bounds(tl_experiment *ex, const config_setting_t *root, tl_error *err)
 {
     const config_setting_t *at = config_setting_get_member(root, "bounds");
@@ -108,8 +108,11 @@ static tl_status read_bounds(tl_experiment *ex, const config_setting_t *root, tl
     if (!s && (!names || !ex->bound))
         s = tl_config_fail(ex, root, err, TL_ERR_MEMORY, "out of memory");
     for (size_t i = 0; !s && i < known; i++) names[i] = tl_bound_at(i)->key;
-    if (!s && count == 1)
-        all = strcmp(config_setting_get_string(tl_config_word_at(at, 0)), "all") == 0;
+    if (!s && count == 1) {
+        const char *word = config_setting_get_string(tl_config_word_at(at, 0));
+        all = strcmp(word, "all") == 0;
+        if (strcmp(word, "none") == 0) count = 0;
+    }
     for (size_t i = 0; !s && all && i < known; i++) ex->bound[ex->bounds++] = tl_bound_at(i);
     for (size_t i = 0; !s && !all && i < count; i++)
         s = add_bound(ex, tl_config_word_at(at, i), names, err);

@@ -58,19 +58,27 @@ static tl_status read_inputs(const paths *p, json_t **manifest, tl_table *table,
     return s ? s : tl_table_parse(table, p->data, text, err);
 }
 
-/* fit.csv: the log-log slope of every found curve. */
+/* fit.csv: the log-log slope of every found curve, and C of C x^exponent where one is given. */
 static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
 {
+    const json_t *exponent = json_object_get(plot->plot, "exponent");
+    double constant, constant_error;
     tl_buffer b = {0};
     tl_status s;
 
-    tl_buffer_text(&b, "y,series,points,slope,standard_error,intercept\n");
+    tl_buffer_text(&b, "y,series,points,slope,standard_error,intercept");
+    tl_buffer_text(&b, exponent ? ",exponent,constant,constant_error\n" : "\n");
     for (size_t c = 0; c < plot->curves; c++) {
         const tl_curve *curve = &plot->curve[c];
         tl_fit fit;
         if (curve->bound || !tl_fit_line(curve, &fit)) continue;
-        tl_buffer_print(&b, "%s,\"%s\",%zu,%.17g,%.17g,%.17g\n", curve->key, curve->series,
+        tl_buffer_print(&b, "%s,\"%s\",%zu,%.17g,%.17g,%.17g", curve->key, curve->series,
                         fit.points, fit.slope, fit.error, fit.intercept);
+        if (exponent &&
+            tl_fit_power(curve, json_number_value(exponent), &constant, &constant_error))
+            tl_buffer_print(&b, ",%.17g,%.17g,%.17g", json_number_value(exponent), constant,
+                            constant_error);
+        tl_buffer_text(&b, "\n");
     }
     s = b.failed ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->fit)
                  : tl_file_write(p->fit, b.text, b.used, err);

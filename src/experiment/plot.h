@@ -67,6 +67,9 @@ typedef struct {
 /* Least squares of y on x over the finite points of a curve. False with fewer than three points or
  * all x equal. */
 bool tl_fit_line(const tl_curve *curve, tl_fit *out);
+/* C of C x^exponent and its standard error, over the same points of a curve on logarithmic axes:
+ * the geometric mean of y / x^exponent. False as tl_fit_line. */
+bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, double *error);
 
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,

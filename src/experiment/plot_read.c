@@ -130,16 +130,35 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
                             err);
 }
 
+/* fit, and the exponent of a power that is fitted beside the slope. */
+static tl_status read_fit(const tl_experiment *ex, json_t *out, const config_setting_t *group,
+                          tl_error *err)
+{
+    const config_setting_t *fit = group ? config_setting_get_member(group, "fit") : NULL;
+    const config_setting_t *at = group ? config_setting_get_member(group, "exponent") : NULL;
+    bool wanted = false;
+    double exponent = 0;
+    tl_status s = fit ? tl_config_boolean(ex, fit, &wanted, err) : TL_OK;
+
+    if (!s && json_object_set_new(out, "fit", json_boolean(wanted)))
+        return tl_plot_key_memory(ex, err);
+    if (s || !at) return s;
+    s = tl_config_real(ex, at, &exponent, err);
+    if (!s && (!wanted || strcmp(json_string_value(json_object_get(out, "log")), "xy") != 0))
+        s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
+                           "expected fit = true and log = \"xy\" beside an exponent");
+    if (!s && json_object_set_new(out, "exponent", json_real(exponent)))
+        s = tl_plot_key_memory(ex, err);
+    return s;
+}
+
 static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                               tl_error *err)
 {
     static const char *const keys[] = {"ymin", "ymax"};
-    const config_setting_t *fit = group ? config_setting_get_member(group, "fit") : NULL;
-    bool wanted = false;
-    tl_status s = fit ? tl_config_boolean(ex, fit, &wanted, err) : TL_OK;
+    tl_status s = read_fit(ex, out, group, err);
 
-    if (!s && (json_object_set_new(out, "fit", json_boolean(wanted)) ||
-               json_object_set_new(out, "searched", json_boolean(ex->search || ex->exact.on))))
+    if (!s && json_object_set_new(out, "searched", json_boolean(ex->search || ex->exact.on)))
         return tl_plot_key_memory(ex, err);
     for (size_t i = 0; !s && group && i < COUNT(keys); i++) {
         const config_setting_t *at = config_setting_get_member(group, keys[i]);
@@ -158,9 +177,9 @@ static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config
 static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                              const char *const *variables, tl_error *err)
 {
-    static const char *const keys[] = {"kind",   "x",      "log",    "y",       "series",
-                                       "bounds", "xlabel", "ylabel", "title",   "fit",
-                                       "style",  "ymin",   "ymax",   "formulas"};
+    static const char *const keys[] = {"kind",   "x",      "log",    "y",        "series",
+                                       "bounds", "xlabel", "ylabel", "title",    "fit",
+                                       "style",  "ymin",   "ymax",   "formulas", "exponent"};
     static const char *const styles[] = {"linespoints", "points", "lines"};
     tl_status s = group ? tl_config_keys(ex, group, keys, COUNT(keys), err) : TL_OK;
 

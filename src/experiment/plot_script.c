@@ -103,6 +103,35 @@ static tl_status put_data(tl_buffer *b, const tl_plot *p, const tl_axis *axis, t
     return TL_OK;
 }
 
+static void put_legend(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
+{
+    const json_t *exponent = json_object_get(p->plot, "exponent");
+    char legend[400];
+    double constant, error;
+    tl_fit fit;
+    bool fitted = json_is_true(json_object_get(p->plot, "fit")) && tl_fit_line(curve, &fit);
+
+    (void)snprintf(legend, sizeof legend, "%s", curve->legend);
+    if (fitted && exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
+        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend,
+                       fit.slope, fit.error, constant);
+    else if (fitted)
+        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f", curve->legend, fit.slope,
+                       fit.error);
+    tl_plot_quote(b, legend);
+}
+
+/* C x^exponent, a straight line on logarithmic axes. */
+static void put_power(tl_buffer *b, const tl_plot *p, const tl_curve *curve, const char *colour)
+{
+    const json_t *exponent = json_object_get(p->plot, "exponent");
+    double constant, error;
+
+    if (exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
+        tl_buffer_print(b, "  %.10g + %.10g * x with lines lw 1 dt '-' lc rgb '%s' notitle, \\\n",
+                        log10(constant), json_number_value(exponent), colour);
+}
+
 static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
 {
     const tl_curve *curve = &p->curve[c];
@@ -113,13 +142,8 @@ static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
             : curve->series_index;
     bool alone = p->series <= 1 && !p->several_y;
     const char *colour = alone ? "#000000" : PICK(found_colour, look);
-    char legend[320];
-    tl_fit fit;
 
-    (void)snprintf(legend, sizeof legend, "%s", curve->legend);
-    if (json_is_true(json_object_get(p->plot, "fit")) && tl_fit_line(curve, &fit))
-        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f", curve->legend, fit.slope,
-                       fit.error);
+    put_power(b, p, curve, colour);
     if (strcmp(style, "points") != 0)
         tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 1.2 lc rgb '%s' notitle, \\\n", c,
                         colour);
@@ -128,7 +152,7 @@ static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
     else
         tl_buffer_print(b, "  $point%zu using 1:2 with points pt %d ps 0.9 lc rgb '%s' title ", c,
                         PICK(found_point, look), colour);
-    tl_plot_quote(b, legend);
+    put_legend(b, p, curve);
 }
 
 /* A line has no ink at a single point, as infinity is, or the only finite one. */

@@ -134,16 +134,14 @@ static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const 
     return tl_problem_to_json(&problem);
 }
 
-/* Trained weights at their own tokens are named by the manifest; repeating them in every record
+/* Large weights at tokens of their own follow from the manifest; repeating them in every record
  * would take megabytes. */
 static int set_witness(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p)
 {
-    if (cell->searched || !cell->attention.from_file)
+    if (cell->searched || !cell->attention.no_witness)
         return json_object_set_new(record, "witness", witness_json(ex, cell, p));
     return json_object_set_new(record, "witness", json_null()) ||
-           json_object_set_new(record, "why",
-                               json_string("no witness: weights and tokens are those of the files "
-                                           "in the manifest"));
+           json_object_set_new(record, "why", json_string(cell->attention.no_witness));
 }
 
 static int set_given(json_t *record, const point *given)

@@ -94,12 +94,17 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *group,
     return s;
 }
 
-tl_status tl_tokens_read(const tl_bindings *b, tl_measure **out, tl_error *err)
+tl_status tl_tokens_read(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
+                         tl_error *err)
 {
     const config_setting_t *at = b->experiment->tokens;
     parts p = {0};
-    tl_status s = config_setting_is_group(at) ? read_group(b, at, &p, err)
-                                              : tl_matrix_literal(b, at, &p.x, err);
+    tl_status s;
+
+    if (config_setting_is_group(at) && config_setting_get_member(at, "construction"))
+        return tl_tokens_construct(b, layer, out, err);
+    s = config_setting_is_group(at) ? read_group(b, at, &p, err)
+                                    : tl_matrix_literal(b, at, &p.x, err);
 
     if (!s) {
         tl_error inner = {0};

@@ -172,7 +172,6 @@ static void start_kappa(const tl_builder *b)
 
 static tl_status start_castin(const tl_builder *b)
 {
-    const size_t d = b->d;
     b->p->m = 2;
     b->p->log_mass[0] = log_single(b);
     b->p->log_mass[1] = 0.0;
@@ -181,23 +180,17 @@ static tl_status start_castin(const tl_builder *b)
         tl_build_place(b, 1, 1.0, 0.0);
         return TL_OK;
     }
-    double *A = malloc((2 * d * d + d) * sizeof(double));
-    if (!A) return TL_ERR_MEMORY;
-    double *q = A + d * d, *gamma = q + d * d;
-    size_t count = 0;
     const size_t h = gsl_rng_uniform_int(b->rng, (unsigned long)b->problem->layer->heads);
-    tl_layer_logit_map(b->problem->layer, h, A, NULL);
-    const tl_status status = tl_eigen_real(d, A, gamma, q, &count);
-    if (!status && count > 0) {
-        const bool positive = gamma[0] > -8.0 * gamma[count - 1];
-        memcpy(b->w, q + (positive ? 0 : count - 1) * d, d * sizeof(double));
-        tl_build_place(b, 0, positive ? 1.0 : -1.0, 0.0);
-        tl_build_place(b, 1, positive ? 0.5 : 1.0, 0.0);
-    } else if (!status) {
+    tl_castin tokens;
+    const tl_status status = tl_castin_tokens(b->problem->layer, h, b->w, &tokens, NULL);
+    if (status == TL_ERR_UNSUPPORTED) { /* no real eigenvalue */
         start_two_dirac(b);
+        return TL_OK;
     }
-    free(A);
-    return status;
+    if (status) return status;
+    tl_build_place(b, 0, tokens.first, 0.0);
+    tl_build_place(b, 1, tokens.rest, 0.0);
+    return TL_OK;
 }
 
 /* Bulk at R v with v the top right singular vector of A, one winner at R u: every row attends to

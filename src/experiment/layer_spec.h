@@ -1,0 +1,62 @@
+/* Matrices, layers and tokens of a cell, from the configuration. */
+#ifndef EXPERIMENT_LAYER_SPEC_H
+#define EXPERIMENT_LAYER_SPEC_H
+
+#include <libconfig.h>
+
+#include "tightlip/problem.h"
+
+typedef struct tl_bindings tl_bindings;
+typedef struct tl_value tl_value;
+
+typedef struct {
+    size_t rows, cols;
+    double *a; /* owned */
+    bool worst;
+} tl_matrix;
+
+typedef struct {
+    size_t d;      /* side of presets; 0: presets not allowed here */
+    double norm;   /* their spectral norm */
+    bool has_norm; /* given in the file: refused beside a literal */
+    bool worst_allowed;
+} tl_matrix_context;
+
+TL_MUST_USE tl_status tl_matrix_read(const tl_bindings *b, const config_setting_t *at,
+                                     const tl_value *value, const tl_matrix_context *context,
+                                     tl_matrix *out, tl_error *err);
+/* {file; tensor}, a list of arrays, or for rows == 1 an array. */
+TL_MUST_USE tl_status tl_matrix_literal(const tl_bindings *b, const config_setting_t *at,
+                                        tl_matrix *out, tl_error *err);
+TL_MUST_USE tl_status tl_matrix_file(const tl_bindings *b, const config_setting_t *at,
+                                     tl_matrix *out, tl_error *err);
+TL_MUST_USE tl_status tl_vector_read(const tl_bindings *b, const config_setting_t *at, double **out,
+                                     size_t *count, tl_error *err);
+/* The named square matrices; a message of its own when the word is not one of them. */
+TL_MUST_USE tl_status tl_matrix_preset(const tl_bindings *b, const config_setting_t *at,
+                                       const char *word, uint64_t seed,
+                                       const tl_matrix_context *context, tl_matrix *out,
+                                       tl_error *err);
+
+typedef struct {
+    tl_kind kind;
+    tl_mask mask;
+    tl_layer *layer; /* owned */
+    bool worst_a;
+    double norm_a;
+    const char *no_witness; /* why records of evaluated cells leave weights out that are too large
+                               to repeat in every one; or NULL */
+} tl_layer_spec;
+
+TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+/* attention.random: weights drawn at initialisation. */
+TL_MUST_USE tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+
+TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
+                                     tl_error *err);
+/* tokens.construction: tokens made for the layer, or drawn. */
+TL_MUST_USE tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer *layer,
+                                          tl_measure **out, tl_error *err);
+
+#endif
