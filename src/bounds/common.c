@@ -51,8 +51,13 @@ bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value)
 
 bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (query->layer && query->measure) return true;
-    (void)tl_bounds_refuse(value, "local bound: needs the layer and its tokens");
+    if (!query->layer || !query->measure)
+        (void)tl_bounds_refuse(value, "local bound: needs the layer and its tokens");
+    else if (query->mask != query->layer->mask ||
+             tl_layer_accepts(query->layer, query->measure, NULL) != TL_OK)
+        (void)tl_bounds_refuse(value, "the layer does not act on these tokens under its mask");
+    else
+        return true;
     return false;
 }
 

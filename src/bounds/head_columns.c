@@ -121,8 +121,10 @@ static tl_status set_weights(space *s)
         for (size_t k = 0; k < m; k++)
             s->columns[k] = s->log_mass[k] - s->log_mass[l] + s->t->log_p[k * m + l];
         double log_column = tl_logsumexp(m, s->columns);
-        if (!isfinite(log_column)) return TL_ERR_NUMERIC;
-        for (size_t e = 0; e < EXPONENTS; e++) s->log_h[e * m + l] = -exponents[e] * log_column;
+        if (isnan(log_column) || log_column == (double)INFINITY) return TL_ERR_NUMERIC;
+        /* Nobody looks at l: any weight will do. */
+        for (size_t e = 0; e < EXPONENTS; e++)
+            s->log_h[e * m + l] = isinf(log_column) ? 0 : -exponents[e] * log_column;
     }
     return TL_OK;
 }
@@ -252,7 +254,7 @@ static tl_status set_columns(space *s, double log_frobenius, double *columns)
                 double p = s->t->log_p[k * m + l], h = s->log_h[e * m + l];
                 double rho = s->log_rho[e * m + k], a = s->log_mass[k], b = s->log_mass[l];
                 double size = fabs(p) + fabs(h) + fabs(rho) + fabs(a) + fabs(b);
-                s->log_e[k * m + l] = a - b + p + h + rho + 8 * DBL_EPSILON * size;
+                s->log_e[k * m + l] = isinf(p) ? p : a - b + p + h + rho + 8 * DBL_EPSILON * size;
                 if (isnan(s->log_e[k * m + l])) return TL_ERR_NUMERIC;
             }
         tl_status status = tl_bounds_columns(m, s->log_e, s->log_d, s->columns);

@@ -10,7 +10,7 @@ typedef struct {
     double *shift;   /* m x d: x_j - x_0 */
     double *key;     /* m x k: K (x_j - x_0) */
     double *b;       /* m x d: b_i = A x_i + c */
-    double *log_p;   /* m x m: log of the attention of atom i on all copies of j */
+    double *log_p;   /* m x m: log of the attention of atom i on all copies of j; -inf: not seen */
     double *slack;   /* m: every entry of row i of log_p is off by at most this */
     double *b_error; /* m: |error of b_i| */
     double *b_norm;  /* m: |b_i| */
@@ -20,8 +20,8 @@ typedef struct {
     double *block;   /* owns all arrays */
 } tl_bounds_tokens;
 
-/* Errors: TL_ERR_MEMORY; TL_ERR_NUMERIC where logits leave the double range. Cost: O(m^2 k + m k
- * d). */
+/* Under a mask every token is an atom (tl_bounds_has_tokens). Errors: TL_ERR_MEMORY; TL_ERR_NUMERIC
+ * where logits leave the double range. Cost: O(m^2 k + m k d). */
 TL_MUST_USE tl_status tl_bounds_tokens_init(tl_bounds_tokens *t, const tl_layer *layer, size_t h,
                                             const tl_measure *mu);
 void tl_bounds_tokens_clear(tl_bounds_tokens *t);

@@ -72,6 +72,8 @@ static double inflate_row(ball *w, size_t i, double a)
 
     for (size_t l = 0; l < w->t.m; l++) {
         const double one = row[l] - log((double)mu->count[l]);
+        w->log_p[l] = one;
+        if (isinf(one)) continue; /* not seen */
         double omega = w->norm_a * w->eps * w->far[l] + sqrt(2) * w->eps * a;
         /* log (1 - p) / p for one copy: 1 - p is summed from the others where it is small. */
         double others = -(double)INFINITY;
@@ -139,8 +141,9 @@ static tl_status set_row(ball *w, size_t i)
     double log_rho = 2 * log(hypot(1, a * root)) + 16 * DBL_EPSILON;
     for (size_t l = 0; l < m; l++) {
         double log_count = log((double)mu->count[i]);
+        const double log_e = log_count + w->log_p[l] + log_rho;
         w->log_e[i * m + l] =
-            tl_bounds_up(log_count + w->log_p[l] + log_rho, log_count + fabs(w->log_p[l]));
+            isinf(log_e) ? log_e : tl_bounds_up(log_e, log_count + fabs(w->log_p[l]));
     }
     w->log_d[i] = 2 * (log(w->norm_a) + 2 * log(root)) + 64 * DBL_EPSILON;
     w->log_d[i] += isinf(w->log_d[i]) ? 0 : 16 * DBL_EPSILON * fabs(w->log_d[i]);
@@ -167,8 +170,8 @@ static tl_status local_ball(const tl_bound_query *query, tl_bound_value *value)
     tl_bounds_total total;
     ball w;
 
-    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_is_finite_n(query, value) || !tl_bounds_has_tokens(query, value))
+    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_finite_n(query, value) ||
+        !tl_bounds_has_tokens(query, value))
         return TL_OK;
     if (!(query->epsilon > 0) || !isfinite(query->epsilon))
         return tl_bounds_refuse(value, "needs epsilon > 0, the radius of the Frobenius ball");
@@ -194,7 +197,7 @@ const tl_bound tl_bound_local_ball = {
     .key = "local-ball",
     .title = "the local display with attention, |A x + c| and covariance at their largest near X",
     .citation = "tightlip, src/bounds/README.md \"On a Frobenius ball\"",
-    .hypotheses = "dot product, no mask, biases allowed; n finite, at most 512 different tokens; "
+    .hypotheses = "dot product, any mask, biases allowed; n finite, at most 512 different tokens; "
                   "||J|| at every X' within epsilon of X in Frobenius norm",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_FROBENIUS,

@@ -215,8 +215,8 @@ static tl_status evaluate(const tl_bound_query *query, tl_bound_value *value, tl
 {
     tl_lofast result;
 
-    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_is_finite_n(query, value) || !tl_bounds_has_tokens(query, value))
+    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_finite_n(query, value) ||
+        !tl_bounds_has_tokens(query, value))
         return TL_OK;
     if (!(query->epsilon > 0) || !isfinite(query->epsilon))
         return tl_bounds_refuse(value, "needs epsilon > 0, the radius of the Frobenius ball");
@@ -249,8 +249,8 @@ static tl_status lofast_coarse(const tl_bound_query *query, tl_bound_value *valu
 #define CITATION                                                                                  \
     "after Havens, Araujo, Zhang, Hu 2024 (LoFAST): their decomposition, second-order constants " \
     "proved in src/bounds/README.md \"LoFAST\""
-#define HYPOTHESES                                                                               \
-    "dot product, no mask, biases allowed; n finite; |F(X') - F(X)| <= value |X' - X| for every" \
+#define HYPOTHESES                                                                                \
+    "dot product, any mask, biases allowed; n finite; |F(X') - F(X)| <= value |X' - X| for every" \
     " X' within epsilon of X in Frobenius norm"
 
 #define LOFAST(name, text, words, function) \

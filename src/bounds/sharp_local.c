@@ -93,9 +93,7 @@ static tl_status all_heads(heads_total *total, const tl_bound_query *query)
 
 static tl_status sharp_local(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_has_tokens(query, value))
-        return TL_OK;
+    if (!tl_bounds_is_dot(query, value) || !tl_bounds_has_tokens(query, value)) return TL_OK;
     const tl_layer *layer = query->layer;
     heads_total total = {.m = query->measure->m, .log_sum = -(double)INFINITY};
     total.squares = malloc(2 * total.m * sizeof *total.squares);
@@ -129,7 +127,7 @@ const tl_bound tl_bound_sharp_local = {
     .key = "sharp-local",
     .title = "||V|| max over columns of sum P rho (1 + t) + (1 + 1/t) ||C A||^2: its square root",
     .citation = "tightlip, src/bounds/README.md section 5",
-    .hypotheses = "dot product, no mask; at the given tokens or masses, biases allowed",
+    .hypotheses = "dot product, any mask; at the given tokens or masses, biases allowed",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_LOCAL,
     .provenance = TL_PROVENANCE_PROVEN,

@@ -62,9 +62,10 @@ static void set_logits(tl_bounds_tokens *t, const tl_head *head, const tl_measur
     tl_gemm('N', 'T', m, m, k, 1, query, k, t->key, k, 0, t->log_p, m);
 }
 
-/* Pass 3: log softmax of logit + log-mass, and how far rounding can have moved things: a logit is
- * off by at most (d + k + 4) eps times the product of Frobenius norms. */
-static void set_rows(tl_bounds_tokens *t, const tl_head *head, const tl_measure *mu)
+/* Pass 3: log softmax of logit + log-mass over what a row sees, and how far rounding can have moved
+ * things: a logit is off by at most (d + k + 4) eps times the product of Frobenius norms. */
+static void set_rows(tl_bounds_tokens *t, const tl_layer *layer, const tl_head *head,
+                     const tl_measure *mu)
 {
     const size_t m = t->m, d = t->d, k = t->k;
     const double query_norm = tl_nrm2(k * d, head->Q);
@@ -76,6 +77,10 @@ static void set_rows(tl_bounds_tokens *t, const tl_head *head, const tl_measure 
         double size = t->scale * (query_norm * tl_nrm2(d, mu->x + i * d) + bias) * t->key_norm;
         for (size_t j = 0; j < m; j++) {
             row[j] += mu->log_mass[j];
+            if (!tl_layer_sees(layer, i, j)) {
+                row[j] = -(double)INFINITY;
+                continue;
+            }
             largest = fmax(largest, fabs(row[j]) + fabs(mu->log_mass[j]));
         }
         double total = tl_logsumexp(m, row);
@@ -104,7 +109,7 @@ tl_status tl_bounds_tokens_init(tl_bounds_tokens *t, const tl_layer *layer, size
     set_keys(t, head, mu);
     set_logits(t, head, mu, query);
     free(query);
-    set_rows(t, head, mu);
+    set_rows(t, layer, head, mu);
     for (size_t i = 0; i < t->m * t->m; i++)
         if (isnan(t->log_p[i]) || t->log_p[i] > 1) return TL_ERR_NUMERIC;
     for (size_t i = 0; i < t->m; i++)

@@ -84,7 +84,7 @@ static tl_status head_bound(const tl_bound_query *query, size_t h, double x_norm
                     tl_nrm2(t.k, layer->head[h].bq);
         double reach = 2 * query->head[h].norm_a * x_norm + sqrt(query->n) * bias;
         double log_change = log(x_norm) + log(reach) + log_g;
-        double size = fabs(log_p_norm) + fabs(log_g) + log(query->n);
+        double size = fabs(log_p_norm) + tl_bounds_finite(log_g) + log(query->n);
         *log_l = tl_bounds_up(tl_bounds_log_add(log_p_norm, log_change), size);
         tl_bounds_tokens_clear(&t);
     }
@@ -97,8 +97,8 @@ static tl_status yudin_local(const tl_bound_query *query, tl_bound_value *value)
     tl_bounds_total total;
     double x_norm;
 
-    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_unmasked(query, value) ||
-        !tl_bounds_is_finite_n(query, value) || !tl_bounds_has_tokens(query, value))
+    if (!tl_bounds_is_dot(query, value) || !tl_bounds_is_finite_n(query, value) ||
+        !tl_bounds_has_tokens(query, value))
         return TL_OK;
     tl_status status = token_norm(query->measure, &x_norm);
     tl_bounds_total_start(&total);
@@ -116,7 +116,7 @@ const tl_bound tl_bound_yudin_local = {
     .key = "yudin-local",
     .title = "||V|| (||P|| + ||X|| (2 ||A|| ||X|| + sqrt(n) |c|) max_i g_1(P_i))",
     .citation = "Yudin et al. 2025 (without the bias term |c|, README section 5.3)",
-    .hypotheses = "dot product, no mask; at the given tokens, n finite, biases allowed",
+    .hypotheses = "dot product, any mask; at the given tokens, n finite, biases allowed",
     .norm = TL_NORM_2,
     .scope = TL_SCOPE_LOCAL,
     .provenance = TL_PROVENANCE_PUBLISHED,

@@ -71,7 +71,7 @@ static void set_token_norm(tl_certify_facts *f)
     const tl_certify_state *s = f->state;
     arb_mat_t X;
 
-    if (f->infinite || f->masked || s->layer->kind != TL_KIND_DOT) return;
+    if (f->infinite || s->layer->kind != TL_KIND_DOT) return;
     arb_mat_init(X, (slong)s->m, (slong)s->d);
     for (size_t k = 0; k < s->m; k++)
         _arb_vec_scalar_mul(X->rows[k], s->x->rows[k], (slong)s->d, s->root + k, f->prec);
@@ -84,11 +84,8 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
 {
     const tl_layer *layer = s->layer;
 
-    *f = (tl_certify_facts){.prec = s->prec,
-                            .heads = layer->heads,
-                            .infinite = s->mu->n == 0,
-                            .masked = layer->mask != TL_MASK_NONE,
-                            .state = s};
+    *f = (tl_certify_facts){
+        .prec = s->prec, .heads = layer->heads, .infinite = s->mu->n == 0, .state = s};
     f->head = calloc(layer->heads, sizeof *f->head);
     if (!f->head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
     fmpz_init_set_ui(f->n, s->mu->n);
