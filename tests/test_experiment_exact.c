@@ -62,6 +62,12 @@ Test(experiment_exact, search_and_supremum)
                       number(exact, "lower"));
         cr_expect_geq(strtod(json_string_value(json_object_get(exact, "upper_certified")), NULL),
                       number(exact, "upper"));
+        cr_expect_geq(number(exact, "hull_boxes"), 1);
+        cr_expect_eq(json_array_size(json_object_get(exact, "hull")), 2);
+        const char *place = json_string_value(json_object_get(exact, "search_place"));
+        cr_expect_eq(strcmp(place, "no start") == 0, !rows[i].searched, "row %zu: %s", i, place);
+        cr_expect_eq(strcmp(place, "outside the hull") == 0, rows[i].missed, "row %zu: %s", i,
+                     place);
         cr_expect_eq(json_is_null(missed), !rows[i].searched, "row %zu", i);
         cr_expect_eq(json_is_true(missed), rows[i].missed, "row %zu", i);
         /* Whoever found it: the witness of the record is the best input known. */

@@ -1,21 +1,21 @@
 /* The largest local norm over all inputs of a tiny problem, enclosed by branch and bound in ball
  * arithmetic (Arb).
  *
- * Tokens x_1..x_n in the ball |x_i| <= R of R^d, d <= 2, one head, no mask; kinds dot and l2; the
- * spectral norm. Every box of inputs is either discarded by a proven upper bound or split. Boxes
- * that a symmetry maps to others are discarded: permutations of tokens; x -> -x without a query
- * bias; at d = 2 with A and V multiples of the identity, rotations and reflections; for kind l2
- * d = 1, translations: the largest token is minus the smallest.
- * Source: src/certify/README.md. */
+ * Tokens x_1..x_n in the ball |x_i| <= R of R^d, d <= 2, one head, mask none or causal; kinds dot
+ * and l2; the spectral norm. Every box of inputs is either discarded by a proven upper bound or
+ * split. Boxes that a symmetry maps to others are discarded: permutations of tokens (no mask); x ->
+ * -x without a query bias; at d = 2 with A and V multiples of the identity, rotations and
+ * reflections; for kind l2 d = 1 without a mask, translations: its coordinates are the gaps between
+ * neighbours. Source: src/certify/README.md. */
 #ifndef TIGHTLIP_EXACT_H
 #define TIGHTLIP_EXACT_H
 
 #include "tightlip/attention.h"
 
 typedef struct {
-    const tl_layer *layer; /* borrowed: one head, no mask */
+    const tl_layer *layer; /* borrowed: one head */
     size_t n;
-    double radius;       /* INFINITY: the whole line, for kind l2 at d = 1 */
+    double radius;       /* INFINITY: the whole line, for kind l2 at d = 1, no mask */
     const double *start; /* n x d tokens inside the ball, a first lower bound, or NULL; borrowed */
     double tolerance;    /* relative width at which to stop, > 0 */
     size_t boxes;        /* boxes looked at, at most; 0: no limit */
@@ -26,21 +26,41 @@ typedef struct {
     void *context;
 } tl_exact_problem;
 
+#define TL_EXACT_PLACE_LIST(X)             \
+    X(TL_EXACT_NOWHERE, "no start")        \
+    X(TL_EXACT_INSIDE, "in the hull")      \
+    X(TL_EXACT_IMAGE, "a symmetric image") \
+    X(TL_EXACT_OUTSIDE, "outside the hull")
+
+/* Where the start lies: in the hull as it is, or by a symmetry. */
+typedef enum {
+#define X(id, name) id,
+    TL_EXACT_PLACE_LIST(X)
+#undef X
+} tl_exact_place;
+
+const char *tl_exact_place_name(tl_exact_place place);
+
 typedef struct {
     double lower, upper; /* the supremum lies in [lower, upper] for certain */
-    double *x;           /* n x d, owned: an input whose norm is at least lower */
-    double *box;         /* n x d pairs, owned: lower and upper ends of the hull, in coordinates of
-                            the search (d = 1: tokens; d = 2: radius and angle), of all boxes that
-                            may hold a maximiser, up to the symmetries */
+    double *x;           /* n x d, owned: an input whose norm is lower, to rounding */
+    /* Every maximiser lies, up to the symmetries, in one of `holding` boxes: those whose upper
+     * bound is not below lower. */
+    size_t holding, dim;
+    double *hull;            /* dim pairs, owned: lower and upper ends of the hull of these boxes */
+    const char *coordinates; /* of the boxes: "tokens" in falling order, "gaps" between neighbours
+                                in falling order, "radius and angle" of each token */
+    tl_exact_place place;    /* of the start */
     size_t looked_at, left;
     bool finished; /* relative width within the tolerance */
 } tl_exact_result;
 
-/* Errors: TL_ERR_UNSUPPORTED (several heads, an output matrix, a mask, other kinds, d > 2, more
- * than 6 coordinates), TL_ERR_DOMAIN (radius or tolerance not positive and finite, start outside
- * the ball), TL_ERR_PARSE and TL_ERR_IO for the state file (one of another problem is refused),
- * TL_ERR_MEMORY. The result does not depend on the number of threads, unless stopped by time. Cost:
- * some 0.1 ms per box at n d = 3; boxes grow like tolerance^(-n d/4) near a smooth maximum. */
+/* Errors: TL_ERR_UNSUPPORTED (several heads, an output matrix, a general mask, other kinds, d > 2,
+ * more than 6 coordinates), TL_ERR_DOMAIN (radius or tolerance not positive and finite, start
+ * outside the ball), TL_ERR_PARSE and TL_ERR_IO for the state file (one of another problem is
+ * refused), TL_ERR_MEMORY. The result does not depend on the number of threads, unless stopped by
+ * time. Cost: some 0.3 ms per box at n d = 3, growing like (n d)^4; near a smooth maximum the
+ * number of boxes grows with the logarithm of the tolerance alone. */
 TL_MUST_USE tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result,
                                    tl_error *err);
 void tl_exact_result_clear(tl_exact_result *result);

@@ -21,14 +21,6 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void widen_hull(tl_exact_search *s, const tl_exact_piece *piece)
-{
-    for (size_t i = 0; i < s->task->dim; i++) {
-        s->hull_lo[i] = fmin(s->hull_lo[i], piece->lo[i]);
-        s->hull_hi[i] = fmax(s->hull_hi[i], piece->hi[i]);
-    }
-}
-
 typedef struct {
     tl_exact_piece piece;
     double lower;
@@ -100,7 +92,7 @@ static bool step(tl_exact_search *s, const workers *w, double tolerance, child *
         const tl_exact_piece *piece = &children[i].piece;
         if (piece->upper <= s->lower * (1 + tolerance)) {
             s->pruned = fmax(s->pruned, piece->upper);
-            if (piece->upper >= s->lower) widen_hull(s, piece);
+            if (!tl_exact_keep(s, piece)) return false;
         } else if (!tl_exact_push(s, piece)) {
             return false;
         }
@@ -124,10 +116,6 @@ static tl_status begin(tl_exact_search *s, const tl_exact_problem *problem, cons
     if (status) return status;
     if (!found) {
         child first;
-        for (size_t i = 0; i < task->dim; i++) {
-            s->hull_lo[i] = (double)INFINITY;
-            s->hull_hi[i] = -(double)INFINITY;
-        }
         tl_exact_whole(task, &first.piece);
         look_at(w->of[0], &first);
         s->looked_at = 1;
@@ -141,7 +129,7 @@ static tl_status begin(tl_exact_search *s, const tl_exact_problem *problem, cons
             if (!(tl_nrm2(task->d, problem->start + i * task->d) <= task->radius * (1 + 1e-12)))
                 return tl_fail(err, TL_ERR_DOMAIN, "exact: start: token %zu lies outside the ball",
                                i);
-        for (size_t i = 0; i < task->dim; i += task->d) /* inside without any rounding */
+        for (size_t i = 0; !task->gaps && i < task->dim; i += task->d) /* inside to the last bit */
             point[i] = fmin(fmax(point[i], -task->radius), task->radius);
         keep_lower(s, tl_exact_bound_point(w->of[0], point), point, point);
     }
@@ -197,23 +185,18 @@ static tl_status fill_result(const tl_exact_search *s, const tl_exact_problem *p
                              tl_exact_result *result)
 {
     const tl_exact_task *task = s->task;
-    tl_exact_search hull = *s;
 
     *result = (tl_exact_result){.lower = s->lower,
                                 .upper = upper_of(s),
                                 .looked_at = s->looked_at,
                                 .left = s->size,
+                                .dim = task->dim,
                                 .finished = is_finished(s, problem->tolerance)};
     result->x = malloc(task->size * sizeof(double));
-    result->box = malloc(2 * task->dim * sizeof(double));
-    if (!result->x || !result->box) return TL_ERR_MEMORY;
-    for (size_t i = 0; i < s->size; i++)
-        if (s->heap[i].upper >= s->lower) widen_hull(&hull, &s->heap[i]);
+    result->hull = malloc(2 * task->dim * sizeof(double));
+    if (!result->x || !result->hull) return TL_ERR_MEMORY;
     tl_exact_tokens(task, s->best, result->x);
-    for (size_t i = 0; i < task->dim; i++) {
-        result->box[2 * i] = hull.hull_lo[i];
-        result->box[2 * i + 1] = hull.hull_hi[i];
-    }
+    tl_exact_hull(s, problem->start, result);
     if (problem->progress)
         (void)problem->progress(problem->context, result->lower, result->upper, result->looked_at,
                                 result->left);
@@ -223,59 +206,63 @@ static tl_status fill_result(const tl_exact_search *s, const tl_exact_problem *p
 void tl_exact_result_clear(tl_exact_result *result)
 {
     free(result->x);
-    free(result->box);
+    free(result->hull);
     *result = (tl_exact_result){0};
 }
 
-static tl_status run_ball(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
+/* fewer: as in the task; apart: gaps from here on are not looked at. */
+static tl_status run(const tl_exact_problem *problem, double fewer, double apart,
+                     tl_exact_result *result, tl_error *err)
 {
     tl_exact_task task;
     tl_exact_search s = {.task = &task};
     workers w = {0};
 
     tl_status status = tl_exact_task_init(&task, problem->layer, problem->n, problem->radius, err);
+    task.fewer = fewer;
+    task.widest = fmin(task.widest, apart);
     if (!status && !workers_init(&w, &task)) status = TL_ERR_MEMORY;
     if (!status) status = begin(&s, problem, &w, err);
     if (!status) status = search_all(&s, problem, &w, err);
     if (!status) status = fill_result(&s, problem, result);
     workers_clear(&w);
     free(s.heap);
+    free(s.kept);
     tl_exact_task_clear(&task);
     if (status) tl_exact_result_clear(result);
     return status;
 }
 
-/* Kind l2 on the line: inputs with a gap of APART or more (in the scale of the logits) are two
- * smaller problems up to 8 n^3 APART^2 e^(-APART^2); all others lie in a ball. README section 3. */
-static tl_status run_space(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
+/* Kind l2 on the line or far along it: inputs with a gap of APART or more (in the scale of the
+ * logits) are two smaller problems up to 8 n^3 APART^2 e^(-APART^2). README section 3. */
+static tl_status run_line(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)
 {
     const double apart = 6.5;
-    const tl_layer *layer = problem->layer;
+    const tl_head *head = problem->layer->head;
+    const double q = fabs(head->Q[0]), size = fabs(head->V[0]) * q * q, n = (double)problem->n;
+    const double rest = 8 * n * n * n * apart * apart * exp(-apart * apart) * size;
     double smaller = 0;
 
-    if (layer->kind != TL_KIND_L2 || layer->d != 1 || !(fabs(layer->head->Q[0]) > 0))
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "exact: infinite radius: expected kind l2 with Q not zero and width 1");
-    const double q = fabs(layer->head->Q[0]), size = fabs(layer->head->V[0]) * q * q;
     for (size_t m = 1; m <= problem->n; m++) {
         tl_exact_problem part = *problem;
-        const double count = (double)m;
         part.n = m;
-        part.radius = m > 1 ? (count - 1) * apart / (2 * q) * (1 + 1e-12) : 1;
         if (m < problem->n) {
+            part.radius = m == 1 ? 1 : (double)INFINITY; /* one token: the norm is constant */
             part.start = NULL;
             part.state = NULL;
             part.progress = NULL;
+            part.tolerance = fmax(problem->tolerance, 1e-4);
         }
         tl_exact_result_clear(result);
-        tl_status status = run_ball(&part, result, err);
+        tl_status status =
+            run(&part, m > 1 ? smaller : (double)INFINITY, apart / q * (1 + 1e-12), result, err);
         if (status) return status;
-        const double rest = 8 * count * count * count * apart * apart * exp(-apart * apart);
-        if (m > 1) result->upper = fmax(result->upper, (smaller + rest * size) * (1 + 1e-15));
-        smaller = fmax(smaller, result->upper);
-        result->finished =
-            result->finished && result->upper <= result->lower * (1 + 2 * problem->tolerance);
+        smaller = m < problem->n ? fmax(smaller, result->upper) : smaller;
     }
+    if (problem->n > 1 && 2 * problem->radius * q > apart)
+        result->upper = fmax(result->upper, (smaller + rest) * (1 + 1e-15));
+    result->finished =
+        result->finished && result->upper <= result->lower * (1 + 2 * problem->tolerance);
     return TL_OK;
 }
 
@@ -285,8 +272,18 @@ tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result,
     if (!(problem->tolerance > 0) || !isfinite(problem->tolerance))
         return tl_fail(err, TL_ERR_DOMAIN, "exact: tolerance: expected a positive number, found %g",
                        problem->tolerance);
-    tl_status status = problem->radius == (double)INFINITY ? run_space(problem, result, err)
-                                                           : run_ball(problem, result, err);
+    const tl_layer *layer = problem->layer;
+    const bool line = layer->kind == TL_KIND_L2 && layer->d == 1 && layer->heads == 1 &&
+                      layer->mask == TL_MASK_NONE && fabs(layer->head->Q[0]) > 0 && problem->n > 0;
+    if (problem->radius == (double)INFINITY && !line)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "exact: infinite radius: expected kind l2 with Q not zero, width 1 and no "
+                       "mask");
+    /* In a smaller ball no gap is so wide that fewer tokens tell anything. */
+    const bool far = line && problem->n > 2 && 2 * problem->radius * fabs(layer->head->Q[0]) > 4;
+    tl_status status = far || problem->radius == (double)INFINITY
+                           ? run_line(problem, result, err)
+                           : run(problem, (double)INFINITY, (double)INFINITY, result, err);
     if (status == TL_ERR_MEMORY) return tl_fail(err, status, "exact: out of memory");
     return status;
 }

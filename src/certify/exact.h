@@ -10,23 +10,32 @@ enum { TL_EXACT_BITS = 64, TL_EXACT_COORDINATES = 6 };
 
 /* What is enclosed, as exact numbers. */
 typedef struct {
-    size_t n, d, size;       /* J is size x size, size = n d */
-    size_t dim;              /* coordinates: size; one less where centred */
-    bool centred;            /* kind l2, d = 1: the last token is minus the first */
+    size_t n, d, size; /* J is size x size, size = n d */
+    size_t dim;        /* coordinates: size; one less with gaps */
+    size_t jet;        /* balls of a number over a box: see certify/exact_jet.h */
+    bool
+        gaps; /* kind l2, d = 1, no mask: coordinates are the gaps of the tokens in falling order */
     bool l2, odd, isotropic; /* odd: x -> -x; isotropic: rotations (d = 2) */
-    double radius;
+    bool causal;             /* token i sees the tokens up to i; their order counts */
+    double radius;           /* INFINITY: the whole line, with gaps */
+    double widest;           /* with gaps: the largest one looked at */
+    double fewer;  /* not below the supremum for fewer tokens on the whole line, or INFINITY */
+    double spread; /* on the line: |Q|, tokens times it are those of logits -(y_i - y_j)^2 */
     arb_ptr exact; /* d x d: A (dot) or 2A (l2); d: c; d x d: V or V A */
 } tl_exact_task;
 
 TL_MUST_USE tl_status tl_exact_task_init(tl_exact_task *task, const tl_layer *layer, size_t n,
                                          double radius, tl_error *err);
 void tl_exact_task_clear(tl_exact_task *task);
+/* How many tokens, from the first on, token i sees. */
+size_t tl_exact_seen(const tl_exact_task *task, size_t i);
 
-/* A number over a box with its partial derivatives: 1 + dim balls. */
+/* What a Jacobian is made of, as jets (certify/exact_jet.h). */
 typedef struct {
     const tl_exact_task *task;
-    arb_ptr jets;                              /* all of the below */
-    arb_ptr x, b, p, diff, logit, mean, block; /* arrays of jets */
+    mag_ptr half;                                           /* dim: half the sides */
+    arb_ptr jets;                                           /* all of the below */
+    arb_ptr x, b, p, diff, logit, sum, change, mean, block; /* arrays of jets */
     arb_ptr scratch;
     slong total; /* balls in all */
 } tl_exact_jets;
@@ -34,8 +43,8 @@ typedef struct {
 TL_MUST_USE bool tl_exact_jets_init(tl_exact_jets *w, const tl_exact_task *task);
 void tl_exact_jets_clear(tl_exact_jets *w);
 
-/* J over the box of coordinates [lo, hi]: n d x n d jets, row by row, jet k at J + k (1 + dim).
- * d = 1: coordinates are the tokens; d = 2: radius and angle of each. */
+/* J over the box of coordinates [lo, hi]: n d x n d jets, row by row, jet k at J + k task->jet.
+ * d = 1: coordinates are the tokens, or their gaps; d = 2: radius and angle of each. */
 void tl_exact_jacobian(tl_exact_jets *w, const double *lo, const double *hi, arb_ptr J);
 /* The tokens at a point of coordinates, near enough for a start; inverse of it. */
 void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, double *x);
@@ -51,6 +60,17 @@ void tl_exact_bound_free(tl_exact_bound *b);
  * most. */
 void tl_exact_bound_box(tl_exact_bound *b, const double *lo, const double *hi, double *lower,
                         double *upper, size_t *split);
+
+/* Largest modulus, rounded up. */
+double tl_exact_above(const arb_t x);
+/* No input of the box counts: outside the cone of representatives of the symmetries, or the ball.
+ */
+bool tl_exact_discarded(const tl_exact_task *task, const double *lo, const double *hi);
+/* With gaps: the middle of the box may belong to no input of the ball. */
+bool tl_exact_may_lie_outside(const tl_exact_task *task, const double *lo, const double *hi);
+/* With gaps: a bound of the norm in the box by two groups of tokens that lie far apart there,
+ * README section 3; INFINITY where they do not. */
+double tl_exact_apart(const tl_exact_task *task, const double *lo);
 
 /* At most ||J|| at a point of coordinates, symmetries aside. */
 double tl_exact_bound_point(tl_exact_bound *b, const double *coordinates);
@@ -69,14 +89,20 @@ typedef struct {
     const tl_exact_task *task;
     double lower, pruned; /* pruned: largest upper bound of the boxes thrown away */
     double best[TL_EXACT_COORDINATES];
-    double hull_lo[TL_EXACT_COORDINATES], hull_hi[TL_EXACT_COORDINATES];
     size_t looked_at;
     tl_exact_piece *heap; /* largest upper first */
     size_t size, capacity;
+    tl_exact_piece *kept; /* thrown away, but perhaps with a maximiser in them */
+    size_t kept_size, kept_capacity;
 } tl_exact_search;
 
 TL_MUST_USE bool tl_exact_push(tl_exact_search *s, const tl_exact_piece *piece);
 void tl_exact_pop(tl_exact_search *s, tl_exact_piece *piece);
+/* Takes a piece below the tolerance, unless it lies below s->lower. */
+TL_MUST_USE bool tl_exact_keep(tl_exact_search *s, const tl_exact_piece *piece);
+/* Where maximisers may lie, and where the start lies: hull, holding, coordinates and place of the
+ * result. */
+void tl_exact_hull(const tl_exact_search *s, const double *start, tl_exact_result *result);
 
 /* The whole of s as text, hexadecimal numbers, written at once or not at all. */
 TL_MUST_USE tl_status tl_exact_state_write(const tl_exact_search *s, const char *path,

@@ -2,12 +2,13 @@
  *
  * With U, W near the singular vectors there, G(x) = U'J(x)W has entries G(c) + sum_i r_i [-1, 1]
  * (U' d_i J W over the box), and ||J|| <= ||G|| / sqrt((1 - |U'U - I|)(1 - |W'W - I|)). The norm of
- * [[a, r'], [c, H]] is at most that of the 2 x 2 matrix of |a|, |r|, |c|, ||H||. */
+ * [[a, r'], [c, H]] is at most that of the 2 x 2 matrix of |a|, |r|, |c|, ||H||; that of any matrix
+ * at most that of its moduli. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "certify/exact.h"
+#include "certify/exact_jet.h"
 #include "tightlip/linalg.h"
 
 enum { PREC = TL_EXACT_BITS, MOST = TL_EXACT_COORDINATES };
@@ -18,58 +19,45 @@ static const double margin = 1 + 256 * DBL_EPSILON;
 struct tl_exact_bound {
     const tl_exact_task *task;
     tl_exact_jets jets;
-    arb_ptr over, middle;         /* order^2 jets each: over the box, at its middle */
+    tl_exact_algebra algebra;
+    arb_ptr over;                 /* order^2 jets: J over the box */
     arb_ptr basis, half, product; /* U and W as balls; order^2 each */
 };
 
 void tl_exact_bound_free(tl_exact_bound *b)
 {
     if (!b) return;
-    const slong square = (slong)(b->task->size * b->task->size), size = (slong)(1 + b->task->dim);
+    const slong square = (slong)(b->task->size * b->task->size), size = (slong)b->task->jet;
     tl_exact_jets_clear(&b->jets);
     if (b->over) _arb_vec_clear(b->over, square * size);
-    if (b->middle) _arb_vec_clear(b->middle, square * size);
     if (b->basis) _arb_vec_clear(b->basis, 4 * square);
     free(b);
 }
 
 bool tl_exact_bound_alloc(tl_exact_bound **out, const tl_exact_task *task)
 {
-    const slong square = (slong)(task->size * task->size), size = (slong)(1 + task->dim);
+    const slong square = (slong)(task->size * task->size), size = (slong)task->jet;
     tl_exact_bound *b = calloc(1, sizeof *b);
 
     *out = b;
     if (!b) return false;
     b->task = task;
+    b->algebra = tl_exact_algebra_of(task, NULL);
     b->over = _arb_vec_init(square * size);
-    b->middle = _arb_vec_init(square * size);
     b->basis = _arb_vec_init(4 * square);
     b->half = b->basis + 2 * square;
     b->product = b->half + square;
-    if (tl_exact_jets_init(&b->jets, task) && b->over && b->middle && b->basis) return true;
+    if (tl_exact_jets_init(&b->jets, task) && b->over && b->basis) return true;
     tl_exact_bound_free(b);
     *out = NULL;
     return false;
 }
 
-/* Largest modulus, rounded up. */
-static double above(const arb_t x)
+/* product = U' M W, M the given component of the jets of J. */
+static void rotate(tl_exact_bound *b, size_t component)
 {
-    arf_t bound;
-    double value;
-
-    arf_init(bound);
-    arb_get_abs_ubound_arf(bound, x, PREC);
-    value = arf_get_d(bound, ARF_RND_UP);
-    arf_clear(bound);
-    return isnan(value) ? (double)INFINITY : value;
-}
-
-/* product = U' M W for the jets' component k; M order x order with jets of `size`. */
-static void rotate(tl_exact_bound *b, arb_srcptr M, size_t component)
-{
-    const size_t order = b->task->size, size = 1 + b->task->dim;
-    arb_srcptr U = b->basis, W = U + order * order;
+    const size_t order = b->task->size, size = b->task->jet;
+    arb_srcptr M = b->over, U = b->basis, W = U + order * order;
 
     for (size_t i = 0; i < order; i++)
         for (size_t j = 0; j < order; j++) {
@@ -99,7 +87,7 @@ static double defect(arb_srcptr B, size_t order)
             arb_set_si(z, i == j ? -1 : 0);
             for (size_t k = 0; k < order; k++)
                 arb_addmul(z, B + k * order + i, B + k * order + j, PREC);
-            const double entry = above(z);
+            const double entry = tl_exact_above(z);
             sum += entry * entry;
         }
     arb_clear(z);
@@ -109,11 +97,12 @@ static double defect(arb_srcptr B, size_t order)
 /* U and W from a singular value decomposition of J at the middle; false when it fails. */
 static bool set_basis(tl_exact_bound *b)
 {
-    const size_t order = b->task->size, size = 1 + b->task->dim;
+    const size_t order = b->task->size, size = b->task->jet;
+    arb_srcptr middle = b->over + b->algebra.middle;
     double J[MOST * MOST], u[MOST * MOST], sigma[MOST], vt[MOST * MOST];
 
     for (size_t i = 0; i < order * order; i++) {
-        J[i] = arf_get_d(arb_midref(b->middle + i * size), ARF_RND_NEAR);
+        J[i] = arf_get_d(arb_midref(middle + i * size), ARF_RND_NEAR);
         if (!isfinite(J[i])) return false;
     }
     if (tl_svd_full(order, order, J, u, sigma, vt) != TL_OK) return false;
@@ -128,8 +117,8 @@ static bool set_basis(tl_exact_bound *b)
 /* |J w|/|w| at the middle for the first column of W, rounded down. */
 static double lower_at_middle(tl_exact_bound *b)
 {
-    const size_t order = b->task->size, size = 1 + b->task->dim;
-    arb_srcptr W = b->basis + order * order;
+    const size_t order = b->task->size, size = b->task->jet;
+    arb_srcptr W = b->basis + order * order, middle = b->over + b->algebra.middle;
     arb_t image, square, length;
     arf_t low;
 
@@ -140,7 +129,7 @@ static double lower_at_middle(tl_exact_bound *b)
     for (size_t i = 0; i < order; i++) {
         arb_zero(image);
         for (size_t j = 0; j < order; j++)
-            arb_addmul(image, b->middle + (i * order + j) * size, W + j * order, PREC);
+            arb_addmul(image, middle + (i * order + j) * size, W + j * order, PREC);
         arb_addmul(square, image, image, PREC);
         arb_addmul(length, W + i * order, W + i * order, PREC);
     }
@@ -183,81 +172,108 @@ static double combine(size_t order, const double *centre, const double *spread)
     return norm_of_four(centre[0] + spread[0], sqrt(row), sqrt(column), h);
 }
 
-/* Row and column sums of largest moduli: for boxes too large for slopes. */
-static double coarse(const tl_exact_bound *b)
+/* Norm of a matrix of non-negative entries: ||M||^2 <= max_i (M'M p)_i / p_i for any p > 0. */
+static double norm_of_moduli(size_t order, const double *M)
 {
-    const size_t order = b->task->size, size = 1 + b->task->dim;
-    double rows[MOST] = {0}, columns[MOST] = {0}, row = 0, column = 0;
+    const int steps = 40;
+    double p[MOST], image[MOST], next[MOST], best = (double)INFINITY;
 
-    for (size_t i = 0; i < order; i++)
-        for (size_t j = 0; j < order; j++) {
-            const double entry = above(b->over + (i * order + j) * size);
-            rows[i] += entry;
-            columns[j] += entry;
+    for (size_t i = 0; i < order; i++) p[i] = 1;
+    for (int step = 0; step < steps; step++) {
+        double largest = 0, total = 0, least = (double)INFINITY;
+        for (size_t i = 0; i < order; i++) {
+            image[i] = next[i] = 0;
+            for (size_t j = 0; j < order; j++) image[i] += M[i * order + j] * p[j];
         }
-    for (size_t i = 0; i < order; i++) {
-        row = fmax(row, rows[i]);
-        column = fmax(column, columns[i]);
+        for (size_t i = 0; i < order; i++)
+            for (size_t j = 0; j < order; j++) next[j] += M[i * order + j] * image[i];
+        for (size_t i = 0; i < order; i++) {
+            largest = fmax(largest, next[i] / p[i]);
+            least = fmin(least, next[i] / p[i]);
+            total += next[i];
+        }
+        if (!(largest < (double)INFINITY)) return best;
+        best = fmin(best, sqrt(largest) * margin);
+        if (largest - least <= 1e-9 * largest || !(total > 0)) break;
+        /* Away from zero, so that quotients stay finite. */
+        for (size_t i = 0; i < order; i++) p[i] = next[i] / total + 1e-12;
     }
-    return sqrt(row * column) * margin;
+    return best;
 }
 
-/* No input of the box counts: outside the cone of representatives of the symmetries. */
-static bool discarded(const tl_exact_task *task, const double *lo, const double *hi)
+/* From the entries of J as they are: for boxes too large for slopes. */
+static double coarse(const tl_exact_bound *b)
 {
-    const size_t step = task->d;
-    double sum = 0;
+    const size_t order = b->task->size;
+    double M[MOST * MOST];
 
-    for (size_t i = 0; (i + 1) * step < task->dim; i++)
-        if (hi[i * step] < lo[(i + 1) * step]) return true;
-    if (task->centred && task->n > 2 && hi[task->dim - 1] < -hi[0]) return true;
-    if (task->d > 1 || !task->odd) return false;
-    /* Centred, the first and the last cancel. */
-    for (size_t i = task->centred ? 1 : 0; i < task->dim; i++) sum += hi[i];
-    return sum < -4 * DBL_EPSILON * (double)task->n * task->radius;
+    for (size_t i = 0; i < order * order; i++) M[i] = tl_exact_above(b->over + i * b->task->jet);
+    return norm_of_moduli(order, M);
+}
+
+/* first, bend: how far the entries of G reach by their slopes over the box, and by those at the
+ * middle with second derivatives. Returns the coordinate that moves them most, or `split`. */
+static size_t reach(tl_exact_bound *b, double *first, double *bend, size_t split)
+{
+    const size_t square = b->task->size * b->task->size, dim = b->task->dim;
+    double half[MOST], most = -1;
+
+    for (size_t c = 0; c < dim; c++) half[c] = mag_get_d(b->jets.half + c);
+    for (size_t c = 0; c < dim; c++) {
+        double size = 0;
+        if (!(half[c] > 0)) continue;
+        rotate(b, 1 + c);
+        for (size_t i = 0; i < square; i++) {
+            const double change = half[c] * tl_exact_above(b->product + i);
+            first[i] += change;
+            size += change * change;
+        }
+        rotate(b, (size_t)b->algebra.middle + 1 + c);
+        for (size_t i = 0; i < square; i++) bend[i] += half[c] * tl_exact_above(b->product + i);
+        for (size_t e = c; e < dim; e++) {
+            rotate(b, (size_t)tl_jet_second(&b->algebra, c, e));
+            for (size_t i = 0; i < square; i++)
+                bend[i] += half[c] * half[e] * tl_exact_above(b->product + i) / (c == e ? 2 : 1);
+        }
+        if (!(size > most)) continue;
+        most = size;
+        if (size < (double)INFINITY) split = c;
+    }
+    return split;
 }
 
 void tl_exact_bound_box(tl_exact_bound *b, const double *lo, const double *hi, double *lower,
                         double *upper, size_t *split)
 {
     const size_t dim = b->task->dim, order = b->task->size;
-    double middle[MOST], centre[MOST * MOST], spread[MOST * MOST] = {0}, most = -1;
+    double centre[MOST * MOST], moduli[MOST * MOST];
+    double spread[MOST * MOST] = {0}, bend[MOST * MOST] = {0};
 
     *lower = 0;
     *upper = -(double)INFINITY;
     *split = 0;
-    if (discarded(b->task, lo, hi)) return;
-    for (size_t i = 0; i < dim; i++) middle[i] = lo[i] + (hi[i] - lo[i]) / 2;
-    tl_exact_jacobian(&b->jets, lo, hi, b->over);
-    tl_exact_jacobian(&b->jets, middle, middle, b->middle);
-    *upper = coarse(b);
+    if (tl_exact_discarded(b->task, lo, hi)) return;
     for (size_t i = 0; i < dim; i++) /* before slopes are known: the longest side */
         if (hi[i] - lo[i] > hi[*split] - lo[*split]) *split = i;
+    tl_exact_jacobian(&b->jets, lo, hi, b->over);
+    *upper = fmin(coarse(b), tl_exact_apart(b->task, lo));
     if (!set_basis(b)) return;
-    *lower = lower_at_middle(b);
-    rotate(b, b->middle, 0);
-    for (size_t i = 0; i < order * order; i++) centre[i] = above(b->product + i);
-    for (size_t k = 0; k < dim; k++) {
-        const double half = fmax(hi[k] - middle[k], middle[k] - lo[k]);
-        double size = 0;
-        if (!(half > 0)) continue;
-        rotate(b, b->over, 1 + k);
-        for (size_t i = 0; i < order * order; i++) {
-            const double change = half * above(b->product + i);
-            spread[i] += change;
-            size += change * change;
-        }
-        if (!(size > most)) continue;
-        most = size;
-        if (size < (double)INFINITY) *split = k;
+    if (!tl_exact_may_lie_outside(b->task, lo, hi)) *lower = lower_at_middle(b);
+    rotate(b, (size_t)b->algebra.middle);
+    for (size_t i = 0; i < order * order; i++) centre[i] = tl_exact_above(b->product + i);
+    *split = reach(b, spread, bend, *split);
+    rotate(b, 0);
+    for (size_t i = 0; i < order * order; i++) {
+        if (bend[i] < spread[i]) spread[i] = bend[i]; /* NaN: inf times 0 */
+        moduli[i] = fmin(tl_exact_above(b->product + i), (centre[i] + spread[i]) * margin);
     }
     const double u = defect(b->basis, order), w = defect(b->basis + order * order, order);
-    const double fine = combine(order, centre, spread) / sqrt((1 - u) * (1 - w)) * margin;
-    *upper = fmin(*upper, fine);
+    const double fine = fmin(combine(order, centre, spread), norm_of_moduli(order, moduli));
+    *upper = fmin(*upper, fine / sqrt((1 - u) * (1 - w)) * margin);
 }
 
 double tl_exact_bound_point(tl_exact_bound *b, const double *coordinates)
 {
-    tl_exact_jacobian(&b->jets, coordinates, coordinates, b->middle);
+    tl_exact_jacobian(&b->jets, coordinates, coordinates, b->over);
     return set_basis(b) ? lower_at_middle(b) : 0;
 }

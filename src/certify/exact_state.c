@@ -80,10 +80,21 @@ static void put_numbers(buffer *b, const double *x, size_t count)
 /* The task by its sizes and the middles of its maps. */
 static void put_task(buffer *b, const tl_exact_task *task)
 {
-    put(b, "tightlip-exact-1 %d %zu %zu %a", (int)task->l2, task->n, task->d, task->radius);
+    put(b, "tightlip-exact-2 %d %d %zu %zu %a", (int)task->l2, (int)task->causal, task->n, task->d,
+        task->radius);
     for (size_t i = 0; i < 2 * task->d * task->d + task->d; i++)
         put(b, " %a", arf_get_d(arb_midref(task->exact + i), ARF_RND_NEAR));
     put(b, "\n");
+}
+
+static void put_pieces(buffer *b, const tl_exact_piece *piece, size_t count, size_t dim)
+{
+    for (size_t i = 0; i < count; i++) {
+        put(b, "%a %zu", piece[i].upper, piece[i].split);
+        put_numbers(b, piece[i].lo, dim);
+        put_numbers(b, piece[i].hi, dim);
+        put(b, "\n");
+    }
 }
 
 tl_status tl_exact_state_write(const tl_exact_search *s, const char *path, tl_error *err)
@@ -94,15 +105,10 @@ tl_status tl_exact_state_write(const tl_exact_search *s, const char *path, tl_er
     put_task(&b, s->task);
     put(&b, "%zu %zu %a %a", s->size, s->looked_at, s->lower, s->pruned);
     put_numbers(&b, s->best, dim);
-    put_numbers(&b, s->hull_lo, dim);
-    put_numbers(&b, s->hull_hi, dim);
     put(&b, "\n");
-    for (size_t i = 0; i < s->size; i++) {
-        put(&b, "%a %zu", s->heap[i].upper, s->heap[i].split);
-        put_numbers(&b, s->heap[i].lo, dim);
-        put_numbers(&b, s->heap[i].hi, dim);
-        put(&b, "\n");
-    }
+    put_pieces(&b, s->heap, s->size, dim);
+    put(&b, "%zu\n", s->kept_size);
+    put_pieces(&b, s->kept, s->kept_size, dim);
     tl_status status = b.failed ? TL_ERR_MEMORY : tl_file_write(path, b.text, b.size, err);
     free(b.text);
     return status;
@@ -124,22 +130,27 @@ static bool get_count(FILE *in, size_t *count)
     return fscanf(in, "%zu", count) == 1;
 }
 
+static bool get_piece(FILE *in, tl_exact_piece *piece, size_t dim)
+{
+    *piece = (tl_exact_piece){0};
+    return get_numbers(in, &piece->upper, 1) && get_count(in, &piece->split) &&
+           piece->split < dim && get_numbers(in, piece->lo, dim) && get_numbers(in, piece->hi, dim);
+}
+
 static bool read_body(tl_exact_search *s, FILE *in)
 {
     const size_t dim = s->task->dim;
-    size_t size;
+    tl_exact_piece piece;
+    size_t size, kept;
 
     if (!get_count(in, &size) || !get_count(in, &s->looked_at) || !get_numbers(in, &s->lower, 1) ||
-        !get_numbers(in, &s->pruned, 1) || !get_numbers(in, s->best, dim) ||
-        !get_numbers(in, s->hull_lo, dim) || !get_numbers(in, s->hull_hi, dim))
+        !get_numbers(in, &s->pruned, 1) || !get_numbers(in, s->best, dim))
         return false;
-    for (size_t i = 0; i < size; i++) {
-        tl_exact_piece piece = {0};
-        if (!get_numbers(in, &piece.upper, 1) || !get_count(in, &piece.split) ||
-            piece.split >= dim || !get_numbers(in, piece.lo, dim) ||
-            !get_numbers(in, piece.hi, dim) || !tl_exact_push(s, &piece))
-            return false;
-    }
+    for (size_t i = 0; i < size; i++)
+        if (!get_piece(in, &piece, dim) || !tl_exact_push(s, &piece)) return false;
+    if (!get_count(in, &kept)) return false;
+    for (size_t i = 0; i < kept; i++)
+        if (!get_piece(in, &piece, dim) || !tl_exact_keep(s, &piece)) return false;
     char rest[2];
     return fscanf(in, "%1s", rest) == EOF;
 }

@@ -1,6 +1,7 @@
 /* What is enclosed: the maps of the layer as balls, and its symmetries. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "certify/exact.h"
 
@@ -16,8 +17,8 @@ static tl_status check(const tl_layer *layer, size_t n, double radius, tl_error 
     if (layer->kind == TL_KIND_L2 && !tl_layer_tied(layer))
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "exact: expected kind l2 with query and key tied and the factor A");
-    if (layer->mask != TL_MASK_NONE)
-        return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected no mask, found %s",
+    if (layer->mask == TL_MASK_GENERAL)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "exact: expected mask none or causal, found %s",
                        tl_mask_name(layer->mask));
     if (layer->heads != 1 || layer->O || head->v != layer->d)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
@@ -28,7 +29,8 @@ static tl_status check(const tl_layer *layer, size_t n, double radius, tl_error 
             "exact: expected width 1 or 2 and n times width from 1 to %d, found n = %zu, "
             "width %zu",
             TL_EXACT_COORDINATES, n, layer->d);
-    if (!(radius > 0) || !isfinite(radius))
+    const bool line = layer->kind == TL_KIND_L2 && layer->d == 1 && layer->mask == TL_MASK_NONE;
+    if (!(radius > 0) || (!line && !isfinite(radius)))
         return tl_fail(err, TL_ERR_DOMAIN, "exact: radius: expected a positive number, found %g",
                        radius);
     return TL_OK;
@@ -132,7 +134,13 @@ tl_status tl_exact_task_init(tl_exact_task *task, const tl_layer *layer, size_t 
     tl_status status = check(layer, n, radius, err);
     const size_t d = layer->d;
 
-    *task = (tl_exact_task){.n = n, .d = d, .size = n * d, .dim = n * d, .radius = radius};
+    *task = (tl_exact_task){.n = n,
+                            .d = d,
+                            .size = n * d,
+                            .dim = n * d,
+                            .causal = layer->mask == TL_MASK_CAUSAL,
+                            .radius = radius,
+                            .fewer = (double)INFINITY};
     if (status) return status;
     task->exact = _arb_vec_init((slong)(2 * d * d + d));
     if (!task->exact) return tl_fail(err, TL_ERR_MEMORY, "no memory for the maps of a layer");
@@ -141,13 +149,23 @@ tl_status tl_exact_task_init(tl_exact_task *task, const tl_layer *layer, size_t 
         set_l2(task, layer->head);
     else
         set_dot(task, layer->head);
-    task->centred = task->l2 && d == 1 && n > 1;
-    if (task->centred) task->dim--;
+    task->gaps = task->l2 && d == 1 && n > 1 && !task->causal;
+    if (task->gaps) {
+        task->dim--;
+        task->spread = fabs(layer->head->Q[0]);
+        task->widest = 2 * radius;
+    }
+    task->jet = 2 * (1 + task->dim) + task->dim * (task->dim + 1) / 2;
     task->odd = true;
     for (size_t i = 0; i < d; i++) task->odd = task->odd && arb_is_zero(task->exact + d * d + i);
     task->isotropic = d == 2 && task->odd && is_multiple(task->exact, d) &&
                       is_multiple(task->exact + d * d + d, d);
     return TL_OK;
+}
+
+size_t tl_exact_seen(const tl_exact_task *task, size_t i)
+{
+    return task->causal ? i + 1 : task->n;
 }
 
 void tl_exact_task_clear(tl_exact_task *task)
@@ -165,21 +183,34 @@ void tl_exact_whole(const tl_exact_task *task, tl_exact_piece *piece)
     *piece = (tl_exact_piece){.upper = (double)INFINITY};
     for (size_t i = 0; i < task->dim; i++) {
         const bool angle = task->d == 2 && i % 2 == 1;
-        piece->lo[i] = angle ? -pi : task->d == 2 ? 0 : -task->radius;
-        piece->hi[i] = angle ? pi : task->radius;
+        piece->lo[i] = angle ? -pi : task->d == 2 || task->gaps ? 0 : -task->radius;
+        piece->hi[i] = angle ? pi : task->gaps ? task->widest : task->radius;
     }
-    if (task->centred) piece->lo[0] = 0;
     if (task->d != 2) return;
     if (task->isotropic) piece->lo[1] = piece->hi[1] = 0;
     if (task->isotropic && task->n > 1) piece->lo[3] = 0;
     if (!task->isotropic && task->odd) piece->lo[1] = 0;
 }
 
+/* The first and the last opposite to each other. */
+static void tokens_of_gaps(const tl_exact_task *task, const double *gap, double *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < task->dim; i++) sum += gap[i];
+    x[0] = fmin(sum / 2, task->radius);
+    for (size_t i = 0; i < task->dim; i++) x[i + 1] = fmax(x[i] - gap[i], -task->radius);
+}
+
 void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, double *x)
 {
+    if (task->gaps) {
+        tokens_of_gaps(task, coordinates, x);
+        return;
+    }
     for (size_t i = 0; i < task->n; i++) {
         if (task->d == 1) {
-            x[i] = i < task->dim ? coordinates[i] : -coordinates[0];
+            x[i] = coordinates[i];
             continue;
         }
         x[2 * i] = coordinates[2 * i] * cos(coordinates[2 * i + 1]);
@@ -187,25 +218,21 @@ void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, doubl
     }
 }
 
-/* First and last token become the largest and the smallest, opposite to each other. */
-static void centre(const tl_exact_task *task, const double *x, double *coordinates)
+static int falling(const void *a, const void *b)
 {
-    size_t top = 0, low = 0, next = 1;
+    const double x = *(const double *)a, y = *(const double *)b;
 
-    for (size_t i = 1; i < task->n; i++) {
-        if (x[i] > x[top]) top = i;
-        if (x[i] <= x[low]) low = i;
-    }
-    const double middle = x[low] / 2 + x[top] / 2;
-    coordinates[0] = x[top] - middle;
-    for (size_t i = 0; i < task->n; i++)
-        if (i != top && i != low && next < task->dim) coordinates[next++] = x[i] - middle;
+    return (x < y) - (x > y);
 }
 
 void tl_exact_coordinates(const tl_exact_task *task, const double *x, double *coordinates)
 {
-    if (task->centred) {
-        centre(task, x, coordinates);
+    double sorted[TL_EXACT_COORDINATES];
+
+    if (task->gaps) {
+        memcpy(sorted, x, task->n * sizeof *x);
+        qsort(sorted, task->n, sizeof *sorted, falling);
+        for (size_t i = 0; i < task->dim; i++) coordinates[i] = sorted[i] - sorted[i + 1];
         return;
     }
     for (size_t i = 0; i < task->n; i++) {

@@ -13,10 +13,13 @@
 #include "tightlip/search.h"
 
 static const char *const sign_words[] = {"identity", "minus-identity", NULL};
+/* In the order of tl_mask; a general mask comes from a file, and is refused. */
+static const char *const mask_words[] = {"none", "causal", NULL};
 
 #define EXACT_OPTIONS(X)                                                                     \
     X(ATTENTION, "attention", 0, CHOICE, "KIND", "dot", 0, 0, tl_cli_kind_words,             \
       "kind of attention: dot or l2")                                                        \
+    X(MASK, "mask", 0, CHOICE, "MASK", "none", 0, 0, mask_words, "mask: none or causal")     \
     X(D, "d", 'd', COUNT, "D", "1", 1, 2, NULL, "width of the tokens")                       \
     X(A, "a", 0, CHOICE, "PRESET", "minus-identity", 0, 0, sign_words,                       \
       "the matrix A of the logits <A x_i, x_j>, times --norm-a; kind l2: A = Q'Q / sqrt(d)") \
@@ -57,14 +60,16 @@ static tl_status preset_layer(const tl_cli_call *call, tl_layer **layer, tl_erro
         if (kind == TL_KIND_L2) A[i * (d + 1)] = sqrt(norm * sqrt((double)d));
     }
     const tl_head head = {.k = d, .v = d, .Q = A, .V = V, .scale = 1};
-    return tl_layer_alloc(layer, kind, TL_MASK_NONE, d, 1, &head, NULL, 0, err);
+    return tl_layer_alloc(layer, kind, (tl_mask)call->value[EXACT_MASK].count, d, 1, &head, NULL, 0,
+                          err);
 }
 
 /* Layer, n and radius from the flags or from a problem file. */
 static tl_status read_given(const tl_cli_call *call, tl_problem *given, tl_exact_problem *problem,
                             tl_error *err)
 {
-    static const int fixed[] = {EXACT_ATTENTION, EXACT_D, EXACT_A, EXACT_NORM_A, EXACT_N};
+    static const int fixed[] = {EXACT_ATTENTION, EXACT_MASK,   EXACT_D,
+                                EXACT_A,         EXACT_NORM_A, EXACT_N};
     const tl_cli_value *value = call->value;
     tl_status status = TL_OK;
 
@@ -85,6 +90,10 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, tl_exact
     problem->n = (size_t)given->measure->n;
     if (given->domain == NULL || value[EXACT_RADIUS].given || value[EXACT_WHOLE].given)
         return TL_OK;
+    if (given->domain->kind == TL_DOMAIN_SPACE) {
+        problem->radius = (double)INFINITY;
+        return TL_OK;
+    }
     if (given->domain->kind != TL_DOMAIN_BALL || given->domain->centre != NULL)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "%s: domain: expected a ball about the origin; --radius overrides it",
@@ -96,16 +105,17 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, tl_exact
 /* What the search finds there, as a start; TL_ERR_UNSUPPORTED where it cannot search. */
 static tl_status search_first(const tl_exact_problem *problem, double *start, double *found)
 {
-    tl_domain *ball = NULL;
+    tl_domain *domain = NULL;
     tl_search_settings settings;
     tl_search_result result = {.layer = NULL};
     tl_status status;
 
-    if (problem->radius == (double)INFINITY) return TL_ERR_UNSUPPORTED;
-    status = tl_domain_alloc_ball(&ball, problem->layer->d, problem->radius, NULL, NULL);
+    status = problem->radius < (double)INFINITY
+                 ? tl_domain_alloc_ball(&domain, problem->layer->d, problem->radius, NULL, NULL)
+                 : tl_domain_alloc_space(&domain, problem->layer->d, 4, NULL);
     if (status != TL_OK) return status;
     const tl_search_problem given = {.layer = problem->layer,
-                                     .domain = ball,
+                                     .domain = domain,
                                      .n = problem->n,
                                      .atoms = problem->n,
                                      .log_mass_ratio = (double)NAN,
@@ -123,7 +133,7 @@ static tl_status search_first(const tl_exact_problem *problem, double *start, do
         *found = result.norm.value;
     }
     tl_search_result_clear(&result);
-    tl_domain_free(ball);
+    tl_domain_free(domain);
     return status;
 }
 
@@ -152,6 +162,26 @@ static const char *where_found(const exact_report *r)
     return "below the interval: the search missed the best input";
 }
 
+static void print_hull(const tl_exact_result *result)
+{
+    printf("hull       of %zu boxes that hold every maximiser up to symmetries, %s\n",
+           result->holding, result->coordinates);
+    for (size_t i = 0; i < result->dim; i++)
+        printf("           [%.12g, %.12g]\n", result->hull[2 * i], result->hull[2 * i + 1]);
+}
+
+static const char *where_placed(tl_exact_place place)
+{
+    switch (place) {
+    case TL_EXACT_INSIDE:
+        return "in the hull";
+    case TL_EXACT_IMAGE:
+        return "a symmetric image of one in the hull";
+    default:
+        return "outside the hull";
+    }
+}
+
 static void print_report(const exact_report *r)
 {
     const tl_exact_result *result = r->result;
@@ -166,19 +196,26 @@ static void print_report(const exact_report *r)
         for (size_t c = 0; c < d; c++) printf(" %.12g", result->x[i * d + c]);
         putchar('\n');
     }
-    if (r->searched) printf("search     %.15g, %s\n", r->found, where_found(r));
+    print_hull(result);
+    if (!r->searched) return;
+    printf("search     %.15g, %s; its input is %s\n", r->found, where_found(r),
+           where_placed(result->place));
 }
 
 static json_t *report_json(const exact_report *r)
 {
     const tl_exact_result *result = r->result;
 
-    return json_pack("{s:o,s:o,s:b,s:I,s:I,s:o,s:o,s:s}", "lower", tl_cli_json_real(result->lower),
-                     "upper", tl_cli_json_real(result->upper), "finished", (int)result->finished,
-                     "boxes", (json_int_t)result->looked_at, "left", (json_int_t)result->left,
-                     "tokens", tl_cli_json_rows(result->x, r->problem->n, r->problem->layer->d),
-                     "search", r->searched ? tl_cli_json_real(r->found) : json_null(), "search_is",
-                     r->searched ? where_found(r) : "not made");
+    return json_pack("{s:o,s:o,s:b,s:I,s:I,s:o,s:s,s:I,s:o,s:o,s:s,s:s}", "lower",
+                     tl_cli_json_real(result->lower), "upper", tl_cli_json_real(result->upper),
+                     "finished", (int)result->finished, "boxes", (json_int_t)result->looked_at,
+                     "left", (json_int_t)result->left, "tokens",
+                     tl_cli_json_rows(result->x, r->problem->n, r->problem->layer->d),
+                     "coordinates", result->coordinates, "hull_boxes", (json_int_t)result->holding,
+                     "hull", tl_cli_json_rows(result->hull, result->dim, 2), "search",
+                     r->searched ? tl_cli_json_real(r->found) : json_null(), "search_is",
+                     r->searched ? where_found(r) : "not made", "search_place",
+                     tl_exact_place_name(result->place));
 }
 
 static tl_status run_exact(tl_cli_call *call, tl_error *err)
@@ -220,8 +257,8 @@ const tl_cli_verb tl_cli_verb_exact = {
     .details =
         "Encloses the supremum of the local norm over all inputs by branch and bound in ball "
         "arithmetic: no input has a larger norm than the upper end, and the tokens printed have "
-        "one of at least the lower end. One head, no mask, n times width at most 6 (up to about 4 "
-        "in reasonable time). With a problem file the layer, n and the ball come from the file; "
+        "one of at least the lower end. One head, n times width at most 6 (up to about 4 in "
+        "reasonable time). With a problem file the layer, n and the ball come from the file; "
         "its tokens do not matter. The search is run first and its value compared.",
     .option = options,
     .options = EXACT_COUNT,

@@ -54,8 +54,10 @@ tl_status tl_exact_check(const tl_bindings *b, const tl_cell *cell, tl_error *er
         return tl_config_fail(ex, at, err, TL_ERR_UNSUPPORTED,
                               cell->n ? "expected a given A, found \"worst\""
                                       : "expected a finite n, found infinity");
-    if (cell->domain->kind != TL_DOMAIN_BALL || cell->domain->centre)
-        return tl_config_fail(ex, at, err, TL_ERR_UNSUPPORTED, "expected a ball about the origin");
+    if (cell->domain->kind != TL_DOMAIN_SPACE &&
+        (cell->domain->kind != TL_DOMAIN_BALL || cell->domain->centre))
+        return tl_config_fail(ex, at, err, TL_ERR_UNSUPPORTED,
+                              "expected a ball about the origin or the whole space");
     /* One box tells what the module refuses. */
     tl_exact_problem problem = problem_of(ex, cell);
     problem.boxes = 1;
@@ -128,12 +130,16 @@ json_t *tl_supremum_json(const tl_supremum *s)
 {
     const tl_exact_result *r = &s->result;
 
-    return json_pack("{s:f, s:f, s:o?, s:o?, s:f, s:f, s:b, s:I, s:I, s:o, s:o, s:o}", "lower",
-                     r->lower, "upper", r->upper, "lower_certified", decimal(r->lower, 0),
-                     "upper_certified", decimal(r->upper, (double)INFINITY), "lower_log10",
-                     log10(r->lower), "upper_log10", log10(r->upper), "finished", (int)r->finished,
-                     "boxes", (json_int_t)r->looked_at, "left", (json_int_t)r->left, "tokens",
-                     rows_json(r->x, s->measure->m, s->measure->d), "search",
-                     s->searched ? json_real(s->found) : json_null(), "search_missed",
-                     s->searched ? json_boolean(s->missed) : json_null());
+    return json_pack(
+        "{s:f, s:f, s:o?, s:o?, s:f, s:f, s:b, s:I, s:I, s:o, s:s, s:I, s:o, s:o, s:o, "
+        "s:s}",
+        "lower", r->lower, "upper", r->upper, "lower_certified", decimal(r->lower, 0),
+        "upper_certified", decimal(r->upper, (double)INFINITY), "lower_log10", log10(r->lower),
+        "upper_log10", log10(r->upper), "finished", (int)r->finished, "boxes",
+        (json_int_t)r->looked_at, "left", (json_int_t)r->left, "tokens",
+        rows_json(r->x, s->measure->m, s->measure->d), "coordinates", r->coordinates, "hull_boxes",
+        (json_int_t)r->holding, "hull", rows_json(r->hull, r->dim, 2), "search",
+        s->searched ? json_real(s->found) : json_null(), "search_missed",
+        s->searched ? json_boolean(s->missed) : json_null(), "search_place",
+        tl_exact_place_name(r->place));
 }
