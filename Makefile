@@ -78,14 +78,16 @@ BLAS_LIBS_generic := -llapacke -llapack -lblas
 BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
 # Ball arithmetic; Debian ships no pkg-config file for either.
 ARB_LIBS ?= -lflint-arb -lflint -lgmp
-LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) -lm
+# Linear programs of optimal transport; no pkg-config file either.
+GLPK_LIBS ?= -lglpk
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) $(GLPK_LIBS) -lm
 
 BLAS_PACKAGES_openblas := libopenblas-dev
 BLAS_PACKAGES_blis := libblis-dev liblapack-dev
 BLAS_PACKAGES_generic := libblas-dev liblapack-dev
 PACKAGES := build-essential g++ pkg-config git \
     libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
-    libflint-arb-dev libflint-dev libmuparser-dev \
+    libflint-arb-dev libflint-dev libmuparser-dev libglpk-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
     clang clang-format cppcheck libomp-dev libclang-rt-dev python3
 
@@ -146,7 +148,7 @@ $(STAMP): FORCE
 # One clear message instead of a page of compiler errors.
 $(BUILD)/probed: Makefile
 	@mkdir -p $(BUILD); missing=; \
-	for h in gsl/gsl_rng.h jansson.h libconfig.h cblas.h lapacke.h arb_mat.h; do \
+	for h in gsl/gsl_rng.h jansson.h libconfig.h cblas.h lapacke.h arb_mat.h glpk.h; do \
 	    printf '#include <%s>\n' $$h | $(CC) $(PKG_CFLAGS) -x c -fsyntax-only - 2>/dev/null || \
 	        missing="$$missing $$h"; \
 	done; \
