@@ -26,4 +26,13 @@ void tl_attack_budget(const tl_attack_setting *s, double *g);
 TL_MUST_USE tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D,
                                        double *effect, double *rounding);
 
+/* |x - y|^2 */
+static inline double tl_attack_square(size_t d, const double *x, const double *y)
+{
+    double sum = 0;
+
+    for (size_t r = 0; r < d; r++) sum += (x[r] - y[r]) * (x[r] - y[r]);
+    return sum;
+}
+
 #endif

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "attack/internal.h"
+
 /* Masses are whole multiples of 2^-50: glp_exact takes whole numbers as they are and approximates
  * others to 1e-9. */
 static const double UNIT = 1125899906842624.0;
@@ -79,14 +81,6 @@ static void round_masses(size_t count, const double *mass, double *fraction, dou
         out[most]++;
         fraction[most] -= 1;
     }
-}
-
-static double square(size_t d, const double *x, const double *y)
-{
-    double sum = 0;
-
-    for (size_t r = 0; r < d; r++) sum += (x[r] - y[r]) * (x[r] - y[r]);
-    return sum;
 }
 
 /* The program without its last column equation, which the others imply. */
@@ -173,7 +167,7 @@ tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a, 
     round_masses(n, b, t.fraction, t.b);
     for (size_t i = 0; i < m && !status; i++)
         for (size_t j = 0; j < n && !status; j++) {
-            t.cost[i * n + j] = square(d, x + i * d, y + j * d);
+            t.cost[i * n + j] = tl_attack_square(d, x + i * d, y + j * d);
             if (!isfinite(t.cost[i * n + j]))
                 status = tl_fail(err, TL_ERR_DOMAIN,
                                  "transport: atoms %zu and %zu: expected a finite distance", i, j);
