@@ -30,22 +30,6 @@ void tl_attack_defaults(tl_attack_settings *settings)
     *settings = (tl_attack_settings){.restarts = 16, .steps = 200, .seed = 1};
 }
 
-static tl_status check_domain(const tl_attack_problem *p, tl_error *err)
-{
-    const tl_domain *domain = p->domain;
-
-    if (!domain) return TL_OK;
-    const bool convex =
-        domain->kind == TL_DOMAIN_BALL || domain->kind == TL_DOMAIN_BOX ||
-        ((domain->kind == TL_DOMAIN_LAYER_NORM || domain->kind == TL_DOMAIN_RMS_NORM) &&
-         !domain->surface);
-    if (!convex)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "attack: expected a domain that is convex and bounded, found \"%s\"%s",
-                       tl_domain_name(domain->kind), domain->surface ? " with eps = 0" : "");
-    return tl_domain_check(domain, p->around, err);
-}
-
 static tl_status check(const tl_attack_problem *p, const tl_attack_settings *settings,
                        tl_error *err)
 {
@@ -72,7 +56,7 @@ static tl_status check(const tl_attack_problem *p, const tl_attack_settings *set
                        p->layer->d, p->layer->out);
     if (settings->restarts < 1 || settings->steps < 1)
         return tl_fail(err, TL_ERR_ARGUMENT, "attack: expected at least 1 restart and 1 step");
-    return check_domain(p, err);
+    return tl_attack_check_domain(p->domain, p->around, err);
 }
 
 static void setting_clear(tl_attack_setting *s)

@@ -26,6 +26,12 @@ void tl_attack_budget(const tl_attack_setting *s, double *g);
 TL_MUST_USE tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D,
                                        double *effect, double *rounding);
 
+/* Convex, bounded, and around mu; NULL is fine. */
+TL_MUST_USE tl_status tl_attack_check_domain(const tl_domain *domain, const tl_measure *mu,
+                                             tl_error *err);
+/* Normalised attention without a mask: what acts on measures. */
+TL_MUST_USE tl_status tl_attack_check_measures(const tl_layer *layer, tl_error *err);
+
 /* |x - y|^2 */
 static inline double tl_attack_square(size_t d, const double *x, const double *y)
 {

@@ -195,11 +195,9 @@ static double find_peak(onlooker *o, objective value_at, size_t restarts, gsl_rn
 static tl_status check(const tl_layer *layer, const tl_measure *mu, const tl_domain *domain,
                        tl_error *err)
 {
-    if (layer->mask != TL_MASK_NONE || layer->kind == TL_KIND_SIGMOID)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "slopes of measures: expected normalised attention without a mask, found "
-                       "kind \"%s\" with mask \"%s\"",
-                       tl_kind_name(layer->kind), tl_mask_name(layer->mask));
+    const tl_status status = tl_attack_check_measures(layer, err);
+
+    if (status) return status;
     if (domain->kind == TL_DOMAIN_SPACE || domain->kind == TL_DOMAIN_FROBENIUS)
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "slopes of measures: expected a bounded set of tokens, found domain \"%s\"",

@@ -11,7 +11,8 @@ HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "vers
           "linalg": "linalg", "attention": "attention", "domain": "attention",
           "invert": "attention", "jacobian": "attention", "norm": "attention", "problem": "attention",
           "bounds": "bounds",
-          "search": "search", "attack": "attack", "transport": "attack", "slopes": "attack", "certify": "certify", "exact": "certify",
+          "search": "search", "attack": "attack", "transport": "attack", "slopes": "attack",
+          "measure_attack": "attack", "certify": "certify", "exact": "certify",
           "model": "model", "conjecture": "bounds", "experiment": "experiment"}
 # Layers of one level that build on another of it.
 ALLOWED = {("attack", "search"), ("certify", "bounds"), ("model", "base")}

@@ -1,0 +1,153 @@
+/* Attacks on measures: what splitting gains, at the values of the reference. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/draws.h"
+#include "support/random_problem.h"
+#include "tightlip/linalg.h"
+#include "tightlip/measure_attack.h"
+#include "tightlip/slopes.h"
+#include "tightlip/transport.h"
+
+typedef struct {
+    tl_layer *layer;
+    tl_measure *mu;
+    tl_domain *ball;
+} line;
+
+static line line_at(double a, size_t m, const double *x, double radius)
+{
+    const double A[] = {a}, V[] = {1};
+    double mass[8];
+    line l;
+
+    for (size_t k = 0; k < m; k++) mass[k] = -log((double)m);
+    cr_assert(!tl_layer_alloc_av(&l.layer, 1, 1, A, V) &&
+              !tl_measure_alloc(&l.mu, m, 1, x, NULL, mass, NULL) &&
+              !tl_domain_alloc_ball(&l.ball, 1, radius, NULL, NULL));
+    return l;
+}
+
+static void line_clear(line *l)
+{
+    tl_layer_free(l->layer);
+    tl_measure_free(l->mu);
+    tl_domain_free(l->ball);
+}
+
+static tl_measure_attack_result attack(const tl_measure_attack *problem)
+{
+    tl_measure_attack_settings settings;
+    tl_measure_attack_result r;
+    tl_error err = {0};
+
+    tl_measure_attack_defaults(&settings);
+    cr_assert_eq(tl_measure_attack_run(problem, &settings, &r, &err), TL_OK, "%s", err.text);
+    return r;
+}
+
+/* The ratio from the returned measure alone. */
+static double recomputed(const tl_measure_attack *p, const tl_measure *nu, double *distance)
+{
+    double a[8], b[16], y[8], z[16];
+    tl_transport in, out;
+
+    for (size_t k = 0; k < p->mu->m; k++) a[k] = exp(p->mu->log_mass[k]);
+    for (size_t k = 0; k < nu->m; k++) b[k] = exp(nu->log_mass[k]);
+    cr_assert(!tl_forward(p->layer, p->mu, y, NULL) && !tl_forward(p->layer, nu, z, NULL));
+    cr_assert_eq(tl_transport_w2(1, p->mu->m, p->mu->x, a, nu->m, nu->x, b, NULL, &in, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_transport_w2(1, p->mu->m, y, a, nu->m, z, b, NULL, &out, NULL), TL_OK);
+    *distance = in.upper;
+    return out.lower;
+}
+
+/* Small budgets reach the slopes: whole atoms the joint block, parts the split block. */
+Test(measure_attack, small_budgets_reach_the_slopes)
+{
+    static const double radius[] = {1.5, 2, 3};
+
+    for (int i = 0; i < 3; i++) {
+        const double x[] = {-radius[i], 0, radius[i]};
+        line l = line_at(-1, 3, x, 2 * radius[i]);
+        tl_measure_attack p = {.layer = l.layer, .mu = l.mu, .epsilon = 1e-3, .parts = 1};
+        tl_slopes s;
+        double distance;
+        cr_assert_eq(tl_slopes_find(l.layer, l.mu, l.ball, 8, 1, &s, NULL), TL_OK);
+        tl_measure_attack_result whole = attack(&p);
+        p.parts = 2;
+        tl_measure_attack_result split = attack(&p);
+        cr_expect_float_eq(whole.ratio, s.move, 2e-3 * s.move);
+        cr_expect(split.ratio >= s.split * (1 - 2e-3), "%.9g, slope %.9g", split.ratio, s.split);
+        cr_expect(split.ratio <= s.neighbourhood * (1 + 1e-2));
+        cr_expect(split.ratio >= whole.ratio);
+        cr_expect_float_eq(recomputed(&p, split.nu, &distance), split.effect, 1e-9);
+        cr_expect(distance <= p.epsilon * (1 + 1e-9));
+        tl_measure_attack_clear(&whole);
+        tl_measure_attack_clear(&split);
+        tl_slopes_clear(&s);
+        line_clear(&l);
+    }
+}
+
+/* A = 1, (-3, 3): whole atoms 1.0000, a small share moved to 0.5 gives 1.633. */
+Test(measure_attack, a_small_mass_goes_far)
+{
+    const double x[] = {-3, 3};
+    line l = line_at(1, 2, x, 3);
+    tl_measure_attack p = {
+        .layer = l.layer, .mu = l.mu, .domain = l.ball, .epsilon = 1e-3, .parts = 1};
+    tl_measure_attack_result r = attack(&p);
+
+    cr_expect_float_eq(r.ratio, 1, 2e-3);
+    tl_measure_attack_clear(&r);
+    p.parts = 2;
+    r = attack(&p);
+    cr_expect_float_eq(r.ratio, 1.6330, 2e-2);
+    for (size_t k = 0; k < r.nu->m; k++) cr_expect(fabs(r.nu->x[k]) <= 3);
+    tl_measure_attack_clear(&r);
+    line_clear(&l);
+}
+
+/* A tiny mass already at 0 moves from there: 9, the neighbourhood constant of the two atoms. */
+Test(measure_attack, a_tiny_mass_where_it_hurts)
+{
+    const double A[] = {1}, V[] = {1}, x[] = {-3, 0, 3};
+    const double mass[] = {log(.5 - 5e-7), log(1e-6), log(.5 - 5e-7)};
+    tl_layer *layer = NULL;
+    tl_measure *mu = NULL;
+
+    cr_assert(!tl_layer_alloc_av(&layer, 1, 1, A, V) &&
+              !tl_measure_alloc(&mu, 3, 1, x, NULL, mass, NULL));
+    const tl_measure_attack p = {.layer = layer, .mu = mu, .epsilon = 1e-6, .parts = 1};
+    tl_measure_attack_result r = attack(&p);
+    cr_expect_float_eq(r.ratio, 9, 1e-2);
+    tl_measure_attack_clear(&r);
+    tl_measure_free(mu);
+    tl_layer_free(layer);
+}
+
+Test(measure_attack, what_is_refused)
+{
+    const double x[] = {-1, 1};
+    line l = line_at(1, 2, x, .5);
+    tl_measure_attack_settings settings;
+    tl_measure_attack_result r;
+    tl_error err = {0};
+    tl_measure_attack p = {.layer = l.layer, .mu = l.mu, .epsilon = 0, .parts = 1};
+
+    tl_measure_attack_defaults(&settings);
+    cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_DOMAIN);
+    cr_expect(strstr(err.text, "epsilon above 0"), "%s", err.text);
+    p.epsilon = 1;
+    p.domain = l.ball;
+    cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_DOMAIN);
+    cr_expect(strstr(err.text, "tokens[0]"), "%s", err.text);
+    p.domain = NULL;
+    p.parts = 1000;
+    cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_LIMIT);
+    p.parts = 0;
+    cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_ARGUMENT);
+    line_clear(&l);
+}
