@@ -109,6 +109,13 @@ bool tl_cli_bound_comparable(const tl_cli_bound_row *row, const tl_cli_found *fo
     return found != NULL && row->value.applicable && row->bound->norm == found->norm;
 }
 
+bool tl_cli_bound_covers(const tl_cli_bound_row *row)
+{
+    return row->value.applicable && row->bound->norm == TL_NORM_2 &&
+           row->bound->scope != TL_SCOPE_LOCAL && row->bound->provenance != TL_PROVENANCE_REFUTED &&
+           row->bound->provenance != TL_PROVENANCE_CONJECTURE;
+}
+
 json_t *tl_cli_bounds_json(const tl_cli_bound_row *rows, const tl_cli_found *found)
 {
     json_t *array = json_array();

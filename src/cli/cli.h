@@ -85,6 +85,9 @@ const tl_cli_option *tl_cli_option_at(const tl_cli_verb *verb, size_t i);
 /* number.c: the whole text or nothing; false when it is no such number. */
 bool tl_cli_parse_real(const char *text, double *x);
 bool tl_cli_parse_count(const char *text, uint64_t *n);
+/* "0.1,1,10": at most `most` positive numbers, rising. */
+TL_MUST_USE tl_status tl_cli_parse_rising(const char *option, const char *text, double *out,
+                                          size_t most, size_t *count, tl_error *err);
 
 /* help.c */
 /* Columns of a line: those of the terminal that stdout is, or else of COLUMNS, within 60 to 120; 96

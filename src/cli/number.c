@@ -55,3 +55,30 @@ bool tl_cli_parse_count(const char *text, uint64_t *n)
     *n = value;
     return true;
 }
+
+tl_status tl_cli_parse_rising(const char *option, const char *text, double *out, size_t most,
+                              size_t *count, tl_error *err)
+{
+    char *copy = strdup(text), *next;
+    tl_status status = TL_OK;
+
+    *count = 0;
+    if (!copy) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    for (char *word = copy; status == TL_OK && word; word = next) {
+        double x = 0;
+        next = strchr(word, ',');
+        if (next) *next++ = '\0';
+        if (*count == most)
+            status = tl_fail(err, TL_ERR_LIMIT, "%s: expected at most %zu numbers", option, most);
+        else if (!tl_cli_parse_real(word, &x) || !(x > 0))
+            status = tl_fail(err, TL_ERR_ARGUMENT, "%s: expected numbers above 0, found '%.60s'",
+                             option, word);
+        else if (*count > 0 && x <= out[*count - 1])
+            status = tl_fail(err, TL_ERR_ARGUMENT, "%s: expected rising numbers, found %g after %g",
+                             option, x, out[*count - 1]);
+        else
+            out[(*count)++] = x;
+    }
+    free(copy);
+    return status;
+}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/attack_measure.h"
 #include "cli/bound_rows.h"
 #include "cli/cli.h"
 #include "tightlip/attack.h"
@@ -15,6 +16,8 @@
     X(TOKEN, "token-budget", 0, POSITIVE, "B", NULL, 0, 0, NULL, "no token moves farther than B") \
     X(STAY, "stay", 0, FLAG, NULL, NULL, 0, 0, NULL, "X' stays in the domain of the file")        \
     X(RESIDUAL, "residual", 0, FLAG, NULL, NULL, 0, 0, NULL, "F(X) = X + attention(X)")           \
+    X(PARTS, "parts", 0, COUNT, "K", "2", 1, 100, NULL,                                           \
+      "on a measure: parts that an atom may be split into; given, a sequence counts as one")      \
     X(RESTARTS, "restarts", 0, COUNT, "K", "16", 1, 1000000, NULL, "restarts for each budget")    \
     X(STEPS, "steps", 0, COUNT, "K", "200", 1, 1000000, NULL, "ascent steps for each restart")    \
     X(SEED, "seed", 's', COUNT, "S", "1", 0, 9007199254740992, NULL, "seed of the restarts")      \
@@ -50,38 +53,14 @@ typedef struct {
 
 static tl_status read_budgets(const char *text, attack_report *report, tl_error *err)
 {
-    char *copy = text ? strdup(text) : NULL, *next;
-    tl_status status = TL_OK;
+    double epsilon[MOST_BUDGETS];
 
     if (!text) return tl_fail(err, TL_ERR_ARGUMENT, "expected --epsilon, the size of the budget");
-    if (!copy) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    for (char *word = copy; status == TL_OK && word; word = next) {
-        double epsilon = 0;
-        next = strchr(word, ',');
-        if (next) *next++ = '\0';
-        if (report->count == MOST_BUDGETS)
-            status = tl_fail(err, TL_ERR_LIMIT, "--epsilon: expected at most %d numbers",
-                             (int)MOST_BUDGETS);
-        else if (!tl_cli_parse_real(word, &epsilon) || !(epsilon > 0) || !isfinite(epsilon))
-            status = tl_fail(err, TL_ERR_ARGUMENT,
-                             "--epsilon: expected numbers above 0, found '%.60s'", word);
-        else if (report->count > 0 && epsilon <= report->row[report->count - 1].epsilon)
-            status = tl_fail(err, TL_ERR_ARGUMENT,
-                             "--epsilon: expected rising numbers, found %g after %g", epsilon,
-                             report->row[report->count - 1].epsilon);
-        else
-            report->row[report->count++].epsilon = epsilon;
-    }
-    free(copy);
+    const tl_status status =
+        tl_cli_parse_rising("--epsilon", text, epsilon, MOST_BUDGETS, &report->count, err);
+    for (size_t i = 0; status == TL_OK && i < report->count; i++)
+        report->row[i].epsilon = epsilon[i];
     return status;
-}
-
-/* A bound L with |F(X') - F(X)| <= L |X' - X| on the ball: those at X alone say nothing of it. */
-static bool covers(const tl_cli_bound_row *row)
-{
-    return row->value.applicable && row->bound->norm == TL_NORM_2 &&
-           row->bound->scope != TL_SCOPE_LOCAL && row->bound->provenance != TL_PROVENANCE_REFUTED &&
-           row->bound->provenance != TL_PROVENANCE_CONJECTURE;
 }
 
 /* With the residual branch. */
@@ -103,7 +82,7 @@ static tl_status find_bounds(const attack_report *report, attack_row *row, tl_er
         status = tl_cli_bounds_at(&row->rows, p->layer, p->measure, ball, NULL, err);
     tl_domain_free(ball);
     for (size_t i = 0; status == TL_OK && row->rows[i].bound; i++)
-        if (covers(&row->rows[i]) &&
+        if (tl_cli_bound_covers(&row->rows[i]) &&
             (!row->least || row->rows[i].value.log_value < row->least->value.log_value))
             row->least = &row->rows[i];
     return status;
@@ -234,6 +213,32 @@ static tl_status read_input(const tl_cli_call *call, attack_report *report, tl_e
     return tl_domain_alloc_enclosing(&p->domain, p->measure->m, p->measure->d, p->measure->x, err);
 }
 
+/* Masses instead of tokens. */
+static tl_status attack_measure(tl_cli_call *call, const attack_report *report, tl_error *err)
+{
+    const tl_cli_value *value = call->value;
+    double epsilon[MOST_BUDGETS];
+    tl_cli_measure_attack attack = {.problem = &report->problem,
+                                    .from = report->from,
+                                    .epsilon = epsilon,
+                                    .count = report->count,
+                                    .parts = (size_t)value[ATTACK_PARTS].count,
+                                    .out = value[ATTACK_OUT].text,
+                                    .json = call->json};
+
+    if (report->residual != 0 || value[ATTACK_TOKEN].given)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "--%s: expected a sequence of tokens, found a measure",
+                       report->residual != 0 ? "residual" : "token-budget");
+    for (size_t i = 0; i < report->count; i++) epsilon[i] = report->row[i].epsilon;
+    tl_measure_attack_defaults(&attack.settings);
+    if (value[ATTACK_RESTARTS].given)
+        attack.settings.restarts = (size_t)value[ATTACK_RESTARTS].count;
+    if (value[ATTACK_STEPS].given) attack.settings.steps = (size_t)value[ATTACK_STEPS].count;
+    attack.settings.seed = value[ATTACK_SEED].count;
+    return tl_cli_attack_measure(&attack, &call->refuted, err);
+}
+
 static tl_status run_attack(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
@@ -242,6 +247,13 @@ static tl_status run_attack(tl_cli_call *call, tl_error *err)
 
     if (value[ATTACK_THREADS].given) omp_set_num_threads((int)value[ATTACK_THREADS].count);
     if (status == TL_OK) status = read_input(call, &report, err);
+    const bool measure =
+        status == TL_OK && (report.problem.measure->n == 0 || value[ATTACK_PARTS].given);
+    if (measure) status = attack_measure(call, &report, err);
+    if (measure) {
+        tl_problem_clear(&report.problem);
+        return status;
+    }
     if (status == TL_OK) status = attack_all(call, &report, err);
     for (size_t i = 0; status == TL_OK && i < report.count; i++)
         call->refuted |= refuted(&report, &report.row[i]);
@@ -267,7 +279,9 @@ const tl_cli_verb tl_cli_verb_attack = {
         "Maximises ||F(X') - F(X)||_F over ||X' - X||_F <= E around the tokens X of a problem "
         "file, from the top singular directions and from random starts. Copies of a token may "
         "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
-        "the whole ball (with --residual, plus 1). Exit code 3 where the found ratio lies above "
+        "the whole ball (with --residual, plus 1). On a measure (masses, or --parts) distances are "
+        "W_2 by exact optimal transport, atoms may be split, and the slopes of whole, split and "
+        "far moves are printed. Exit code 3 where the found ratio lies above "
         "it.",
     .option = options,
     .options = ATTACK_COUNT,
