@@ -168,7 +168,7 @@ static const row refused[] = {
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { y = (\"lowr\"); };"),
      TL_ERR_ARGUMENT, "did you mean \"lower\"?"},
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { y = (\"given\"); };"),
-     TL_ERR_ARGUMENT, "needs both search and tokens"},
+     TL_ERR_ARGUMENT, "\"given\": expected search and tokens"},
     {SWEEP("sweep = { variable = \"R\"; values = (1.0); }; plot = { formulas = ({title = \"t\";}); "
            "};"),
      TL_ERR_PARSE, "expected a setting \"y\""},

@@ -91,34 +91,44 @@ static tl_status castin(const tl_bindings *b, const tl_layer *layer, tl_measure 
              : TL_OK;
 }
 
-/* Independent normal coordinates. More tokens of one seed begin with the same ones. */
+/* x_i = common c + std z_i, c and z_i with independent standard normal coordinates, from streams of
+ * their own: more tokens of one seed begin with the same ones. */
+static tl_status draw_normal(uint64_t seed, size_t n, size_t d, double std, double common,
+                             tl_measure **out, tl_error *err)
+{
+    double *x = malloc((n + 1) * d * sizeof *x), *c = x ? x + n * d : NULL;
+    gsl_rng *own = tl_rng_stream_alloc(seed, 0, 1), *shared = tl_rng_stream_alloc(seed, 0, 2);
+    tl_status s = x && own && shared ? TL_OK : TL_ERR_MEMORY;
+
+    for (size_t r = 0; !s && r < d; r++) c[r] = common * gsl_ran_gaussian_ziggurat(shared, 1);
+    for (size_t i = 0; !s && i < n * d; i++) x[i] = c[i % d] + gsl_ran_gaussian_ziggurat(own, std);
+    if (!s) s = tl_measure_alloc(out, n, d, x, NULL, NULL, err);
+    if (own) gsl_rng_free(own);
+    if (shared) gsl_rng_free(shared);
+    free(x);
+    return s;
+}
+
 static tl_status normal(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
                         tl_error *err)
 {
-    static const char *const keys[] = {"construction", "n", "std", "seed"};
+    static const char *const keys[] = {"construction", "n", "std", "common", "seed"};
     const config_setting_t *group = b->experiment->tokens;
     long long seed = 1;
     uint64_t n = 0;
-    double std = 1, *x;
-    gsl_rng *rng;
+    double std = 1, common = 0;
     tl_error inner = {0};
-    tl_status s = tl_config_keys(b->experiment, group, keys, 4, err);
+    tl_status s = tl_config_keys(b->experiment, group, keys, 5, err);
 
     if (!s) s = read_n(b, layer->d, true, &n, err);
     if (!s && config_setting_get_member(group, "std")) s = read_size(b, "std", &std, err);
+    if (!s) s = tl_bindings_real(b, group, "common", NULL, &common, NULL, err);
     if (!s) s = tl_bindings_integer(b, group, "seed", NULL, 0, INT64_MAX, &seed, NULL, err);
     if (s) return s;
-    x = malloc(n * layer->d * sizeof *x);
-    rng = tl_rng_stream_alloc((uint64_t)seed, 0, 1);
-    s = x && rng ? TL_OK : no_memory(b, err);
-    for (size_t i = 0; !s && i < n * layer->d; i++) x[i] = gsl_ran_gaussian_ziggurat(rng, std);
-    if (!s) {
-        s = tl_measure_alloc(out, n, layer->d, x, NULL, NULL, &inner);
-        if (s) (void)tl_config_fail(b->experiment, group, err, s, "%s", inner.text);
-    }
-    if (rng) gsl_rng_free(rng);
-    free(x);
-    return s;
+    s = draw_normal((uint64_t)seed, n, layer->d, std, common, out, &inner);
+    return s ? tl_config_fail(b->experiment, group, err, s, "%s",
+                              inner.text[0] ? inner.text : tl_status_text(s))
+             : TL_OK;
 }
 
 tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer *layer, tl_measure **out,

@@ -87,6 +87,8 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     tl_buffer_text(b, more);
     for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
+    for (size_t i = 0; i < ex->compared; i++)
+        tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",bound:");
         tl_buffer_text(b, ex->bound[i]->key);
@@ -164,6 +166,12 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
     }
+    for (size_t i = 0; i < ex->compared; i++) {
+        const json_t *values = json_object_get(record, "compare");
+        tl_buffer_text(b, ",");
+        put_value(b,
+                  json_object_get(json_object_get(values, tl_norm_name(ex->compare[i])), "log10"));
+    }
     for (size_t i = 0; i < ex->bounds; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));
@@ -173,62 +181,6 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
         put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "upper_certified"));
     }
     tl_buffer_text(b, "\n");
-}
-
-/* The first conjecture of the record that has no value there. */
-static void note_undefined(const json_t *record, size_t cell, const char *where,
-                           tl_run_summary *summary)
-{
-    const json_t *bounds = json_object_get(record, "bounds");
-    size_t i;
-    json_t *row;
-
-    json_array_foreach((json_t *)(uintptr_t)bounds, i, row)
-    {
-        const char *provenance = json_string_value(json_object_get(row, "provenance"));
-        if (strcmp(provenance ? provenance : "", "conjecture") != 0 ||
-            json_is_true(json_object_get(row, "applicable")))
-            continue;
-        if (summary->undefined++ == 0)
-            (void)snprintf(summary->first_undefined, sizeof summary->first_undefined,
-                           "conjecture \"%s\": cell %zu (%s): %s",
-                           json_string_value(json_object_get(row, "key")), cell, where,
-                           json_string_value(json_object_get(row, "why")));
-        return;
-    }
-}
-
-/* Notes what a person must hear of: a cell without a value, a value above a bound, a conjecture
- * that is not finite. */
-static void note(const tl_experiment *ex, const json_t *record, size_t cell,
-                 tl_run_summary *summary)
-{
-    const json_t *bounds = json_object_get(record, "bounds");
-    const char *why = json_string_value(json_object_get(record, "why"));
-    char where[200];
-    size_t i;
-    json_t *row;
-
-    tl_experiment_describe(ex, cell, where, sizeof where);
-    if (json_is_null(json_object_get(record, "lower"))) {
-        if (summary->failed++ == 0)
-            (void)snprintf(summary->first_failure, sizeof summary->first_failure,
-                           "cell %zu (%s): %.200s", cell, where, why ? why : "no reason kept");
-    }
-    note_undefined(record, cell, where, summary);
-    if (!json_is_true(json_object_get(record, "violation"))) return;
-    if (summary->violated++ > 0) return;
-    json_array_foreach((json_t *)(uintptr_t)bounds, i, row)
-    {
-        if (!json_is_true(json_object_get(row, "violation"))) continue;
-        (void)snprintf(
-            summary->first_violation, sizeof summary->first_violation,
-            "cell %zu (%s): found log10 %.17g above bound %s with log10 %.17g", cell, where,
-            json_number_value(json_object_get(json_object_get(record, "lower"), "log10")),
-            json_string_value(json_object_get(row, "key")),
-            json_number_value(json_object_get(row, "log10")));
-        break;
-    }
 }
 
 tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
@@ -249,7 +201,7 @@ tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
             return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
         }
         put_row(&b, ex, record);
-        note(ex, record, cell++, summary);
+        tl_csv_note(ex, record, cell++, summary);
         json_decref(record);
         line = end ? end + 1 : line + size;
     }

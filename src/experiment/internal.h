@@ -13,6 +13,12 @@
 #include "tightlip/experiment.h"
 #include "tightlip/problem.h"
 
+enum {
+#define X(id, name, text) +1
+    TL_NORM_COUNT = TL_NORM_LIST(X)
+#undef X
+};
+
 enum { TL_CELLS_MAX = 1000000, TL_ITEMS_MAX = 100000000 };
 
 /* Natural to decimal logarithms. */
@@ -49,6 +55,8 @@ struct tl_experiment {
     const char *name, *title, *question; /* borrowed from tree; title and question may be NULL */
     const config_setting_t *n, *attention, *tokens, *domain, *search; /* NULL where absent */
     tl_norm norm;
+    size_t compared;
+    tl_norm compare[TL_NORM_COUNT]; /* evaluated beside it, at the input of the record */
     tl_search_settings settings;
     size_t variables;
     tl_variable *variable; /* owned; the last one varies fastest */
@@ -114,6 +122,8 @@ TL_MUST_USE tl_status tl_config_require(const tl_experiment *ex, const config_se
 TL_MUST_USE tl_status tl_config_words_count(const tl_experiment *ex, const config_setting_t *at,
                                             size_t *count, tl_error *err);
 const config_setting_t *tl_config_word_at(const config_setting_t *at, size_t i);
+TL_MUST_USE tl_status tl_config_norm(const tl_experiment *ex, const config_setting_t *at,
+                                     tl_norm *out, tl_error *err);
 /* The tree as JSON. NULL when out of memory. */
 json_t *tl_config_to_json(const config_setting_t *at);
 
@@ -192,6 +202,16 @@ int tl_json_set_number(json_t *object, const char *key, double x);
 /* One compact line, numbers to 17 digits; owned by the caller. */
 char *tl_json_line(const json_t *value);
 
+/* name, title, question, paper, finding. */
+TL_MUST_USE tl_status tl_prose_read(tl_experiment *ex, const config_setting_t *root, tl_error *err);
+
+/* `compare`: norms beside the one of the experiment. */
+TL_MUST_USE tl_status tl_compare_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+bool tl_compares(const tl_experiment *ex, tl_norm norm);
+/* Their values at the input, as record.compare; nothing where none are wanted. */
+TL_MUST_USE tl_status tl_compare_add(json_t *record, const tl_experiment *ex, const tl_layer *layer,
+                                     const tl_measure *mu, tl_error *err);
+
 /* `conjecture` of the file, after its bounds. */
 TL_MUST_USE tl_status tl_conjectures_read(tl_experiment *ex, const config_setting_t *at,
                                           tl_error *err);
@@ -245,6 +265,9 @@ typedef struct {
     char first_failure[512], first_violation[512], first_undefined[512];
 } tl_run_summary;
 
+/* Notes a cell without a value, a value above a bound, a conjecture that is not finite. */
+void tl_csv_note(const tl_experiment *ex, const json_t *record, size_t cell,
+                 tl_run_summary *summary);
 /* data.csv from the text of cells.ndjson. *out owned by the caller. */
 TL_MUST_USE tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
                                   tl_run_summary *summary, tl_error *err);

@@ -30,54 +30,12 @@ void tl_experiment_free(tl_experiment *ex)
     free(ex);
 }
 
-static tl_status read_name(tl_experiment *ex, const config_setting_t *root, tl_error *err)
-{
-    const config_setting_t *at;
-    const config_setting_t *title = config_setting_get_member(root, "title");
-    const config_setting_t *question = config_setting_get_member(root, "question");
-    tl_status s = tl_config_require(ex, root, "name", &at, err);
-
-    if (!s) s = tl_config_text(ex, at, &ex->name, err);
-    if (!s && (!ex->name[0] || strlen(ex->name) > 100 ||
-               ex->name[strspn(ex->name, "abcdefghijklmnopqrstuvwxyz"
-                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")]))
-        s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
-                           "expected letters, digits, _ and -, at most 100, found \"%.60s\"",
-                           ex->name);
-    if (!s && title) s = tl_config_text(ex, title, &ex->title, err);
-    if (!s && question) s = tl_config_text(ex, question, &ex->question, err);
-    return s;
-}
-
-/* Prose for results/README.md: what the paper shows, what was found. Nothing here depends on it. */
-static tl_status check_prose(const tl_experiment *ex, const config_setting_t *root, tl_error *err)
-{
-    static const char *const keys[] = {"paper", "finding"};
-    tl_status s = TL_OK;
-
-    for (size_t i = 0; !s && i < COUNT(keys); i++) {
-        const config_setting_t *at = config_setting_get_member(root, keys[i]);
-        const char *text;
-        if (at) s = tl_config_text(ex, at, &text, err);
-    }
-    return s;
-}
-
 static tl_status read_norm(tl_experiment *ex, const config_setting_t *root, tl_error *err)
 {
-#define X(id, word, text) word,
-    static const char *const names[] = {TL_NORM_LIST(X)};
-#undef X
     const config_setting_t *at = config_setting_get_member(root, "norm");
-    const char *word = "2";
-    tl_status s = at ? tl_config_text(ex, at, &word, err) : TL_OK;
 
     ex->norm = TL_NORM_2;
-    if (s || !at) return s;
-    if (tl_norm_from_name(word, &ex->norm))
-        return tl_config_unknown(ex, at, err, "norm of an experiment", word, names,
-                                 sizeof names / sizeof names[0]);
-    return TL_OK;
+    return at ? tl_config_norm(ex, at, &ex->norm, err) : TL_OK;
 }
 
 static tl_status add_bound(tl_experiment *ex, const config_setting_t *at, const char *const *names,
@@ -221,10 +179,10 @@ static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 
 static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
-    static const char *const keys[] = {"name",   "title",  "question",   "attention", "tokens",
-                                       "n",      "domain", "sweep",      "search",    "norm",
-                                       "bounds", "plot",   "conjecture", "certify",   "exact",
-                                       "paper",  "finding"};
+    static const char *const keys[] = {"name",   "title",   "question",   "attention", "tokens",
+                                       "n",      "domain",  "sweep",      "search",    "norm",
+                                       "bounds", "plot",    "conjecture", "certify",   "exact",
+                                       "paper",  "finding", "compare"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -233,12 +191,12 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     ex->tokens = config_setting_get_member(root, "tokens");
     ex->domain = config_setting_get_member(root, "domain");
     ex->search = config_setting_get_member(root, "search");
-    s = read_name(ex, root, err);
-    if (!s) s = check_prose(ex, root, err);
+    s = tl_prose_read(ex, root, err);
     if (!s) s = tl_config_require(ex, root, "attention", &ex->attention, err);
     if (!s) s = check_sections(ex, err);
     if (!s) s = tl_sweep_read(ex, config_setting_get_member(root, "sweep"), err);
     if (!s) s = read_norm(ex, root, err);
+    if (!s) s = tl_compare_read(ex, config_setting_get_member(root, "compare"), err);
     if (!s) s = read_bounds(ex, root, err);
     if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
     if (!s) s = read_certify(ex, root, err);

@@ -207,7 +207,7 @@ static void merge_bounds(tl_plot *p)
 static const char *found_legend(const tl_plot *p, const char *key)
 {
     if (strcmp(key, "lower") == 0 && !json_is_true(json_object_get(p->plot, "searched")))
-        return "at the given tokens";
+        return p->several_y ? "true norm" : "at the given tokens";
     for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
         if (strcmp(tl_plot_y_rows[i].name, key) == 0) return tl_plot_y_rows[i].legend;
     return key;

@@ -76,6 +76,16 @@ tl_status tl_plot_key_words(const tl_experiment *ex, json_t *out, const config_s
     return TL_OK;
 }
 
+const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
+{
+    tl_norm norm;
+
+    if (strcmp(name, "given") == 0 && !(ex->search && ex->tokens)) return "search and tokens";
+    if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
+        return "a setting compare with that norm";
+    return NULL;
+}
+
 tl_status tl_plot_key_memory(const tl_experiment *ex, tl_error *err)
 {
     return tl_fail(err, TL_ERR_MEMORY, "%s: plot: out of memory", ex->path);

@@ -21,6 +21,8 @@ TL_MUST_USE tl_status tl_plot_key_words(const tl_experiment *ex, json_t *out,
                                         const char *const *names, size_t count, tl_error *err);
 TL_MUST_USE tl_status tl_plot_key_title(const tl_experiment *ex, json_t *out,
                                         const config_setting_t *group, tl_error *err);
+/* What the experiment lacks for that quantity on the y axis; NULL: nothing. */
+const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name);
 tl_status tl_plot_key_memory(const tl_experiment *ex, tl_error *err);
 
 /* `formulas`: a list of { title; y }, y a formula over the variable of the x axis. */

@@ -43,18 +43,21 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
     return s;
 }
 
-/* By default every variable but x tells series apart. */
+/* By default every variable but x tells series apart; () makes one series of all. */
 static tl_status read_series(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                              const char *const *variables, tl_error *err)
 {
     const char *x = json_string_value(json_object_get(out, "x"));
-    tl_status s = tl_plot_key_words(ex, out, group, "series", variables, ex->variables, err);
+    const config_setting_t *at = group ? config_setting_get_member(group, "series") : NULL;
+    const bool one = at && config_setting_is_list(at) && config_setting_length(at) == 0;
     json_t *list;
+    tl_status s = TL_OK;
 
+    if (!one) s = tl_plot_key_words(ex, out, group, "series", variables, ex->variables, err);
     if (s || json_object_get(out, "series")) return s;
     list = json_array();
     if (json_object_set_new(out, "series", list)) return tl_plot_key_memory(ex, err);
-    for (size_t i = 0; i < ex->variables; i++)
+    for (size_t i = 0; !one && i < ex->variables; i++)
         if (strcmp(variables[i], x) != 0 && json_array_append_new(list, json_string(variables[i])))
             return tl_plot_key_memory(ex, err);
     return TL_OK;
@@ -120,10 +123,12 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
                      : json_pack("[s, s]", "lower", "bounds");
         if (json_object_set_new(out, "y", list)) return tl_plot_key_memory(ex, err);
     }
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (!given && strcmp(json_string_value(json_array_get(list, i)), "given") == 0)
-            return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
-                                  "\"given\" needs both search and tokens");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        const char *lacks = tl_plot_y_lacks(ex, name);
+        if (lacks)
+            return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "\"%s\": expected %s", name, lacks);
+    }
     first = json_string_value(json_array_get(list, 0));
     return tl_plot_key_text(ex, out, group, "ylabel",
                             ex->norm == TL_NORM_2 ? tl_plot_ylabel(first) : norm_label(ex->norm),
@@ -177,9 +182,10 @@ static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config
 static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                              const char *const *variables, tl_error *err)
 {
-    static const char *const keys[] = {"kind",   "x",      "log",    "y",        "series",
-                                       "bounds", "xlabel", "ylabel", "title",    "fit",
-                                       "style",  "ymin",   "ymax",   "formulas", "exponent"};
+    static const char *const keys[] = {
+        "kind",  "x",   "log",   "y",    "series", "bounds",   "xlabel",   "ylabel",
+        "title", "fit", "style", "ymin", "ymax",   "formulas", "exponent", "legend"};
+    static const char *const places[] = {"right", "below"}; /* the first unless given */
     static const char *const styles[] = {"linespoints", "points", "lines"};
     tl_status s = group ? tl_config_keys(ex, group, keys, COUNT(keys), err) : TL_OK;
 
@@ -189,6 +195,8 @@ static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_
     if (!s) s = read_y(ex, out, group, err);
     if (!s) s = tl_plot_formulas_read(ex, out, group, err);
     if (!s) s = tl_plot_key_title(ex, out, group, err);
+    if (!s && group && config_setting_get_member(group, "legend"))
+        s = tl_plot_key_choice(ex, out, group, "legend", places[0], places, 2, err);
     if (!s) s = tl_plot_key_choice(ex, out, group, "style", "linespoints", styles, 3, err);
     return s ? s : read_numbers(ex, out, group, err);
 }

@@ -40,9 +40,7 @@ static tl_status read_values(const tl_experiment *ex, json_t *out, const config_
 
     for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++) {
         const char *name = tl_plot_y_rows[i].name;
-        bool given = strcmp(name, "given") == 0;
-        if (tl_plot_y_rows[i].column[0] && (!given || (ex->search && ex->tokens)))
-            names[count++] = name;
+        if (tl_plot_y_rows[i].column[0] && !tl_plot_y_lacks(ex, name)) names[count++] = name;
     }
     s = tl_plot_key_words(ex, out, group, "values", names, count, err);
     if (s) return s;

@@ -205,12 +205,16 @@ static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
 
 static void put_frame(tl_buffer *b, const tl_plot *p, const tl_axis *x, const tl_axis *y)
 {
+    const bool below = strcmp(text_of(p->plot, "legend"), "below") == 0;
+
     tl_buffer_text(b, "set encoding utf8\n"
                       "set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1\n"
                       "set border 3 lc rgb '#555555'\n"
-                      "set tics nomirror out\n"
-                      "set key outside right top vertical invert Left reverse noenhanced "
-                      "samplen 2.5 spacing 1.25 font ',11'\n");
+                      "set tics nomirror out\n");
+    tl_buffer_print(b,
+                    "set key outside %s vertical %sinvert Left reverse noenhanced "
+                    "samplen 2.5 spacing 1.25 font ',11'\n",
+                    below ? "center bottom" : "right top", below ? "maxcols 1 " : "");
     put_label(b, p, "xlabel");
     put_label(b, p, "ylabel");
     tl_buffer_print(b, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", x->low, x->high,

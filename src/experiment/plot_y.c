@@ -25,6 +25,12 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"best-proven", "proven_log10", NULL, true, "upper bounds of ‖J‖₂", "best proven bound"},
     {"best-published", "published_log10", NULL, true, "upper bounds of ‖J‖₂",
      "best published bound"},
+    {"2", "norm:2", NULL, true, "norms of the Jacobian", "spectral norm ‖J‖₂"},
+    {"inf", "norm:inf", NULL, true, "norms of the Jacobian", "largest row sum ‖J‖_∞"},
+    {"1", "norm:1", NULL, true, "norms of the Jacobian", "largest column sum ‖J‖_1"},
+    {"inf2", "norm:inf2", NULL, true, "norms of the Jacobian", "largest token movement ‖J‖_{∞,2}"},
+    {"fro", "norm:fro", NULL, true, "norms of the Jacobian", "Frobenius norm"},
+    {"jt-f", "norm:jt-f", NULL, true, "√|J′f|  (no norm)", "√|J′f|, not a Lipschitz constant"},
     {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
 };
 

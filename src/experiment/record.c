@@ -247,13 +247,14 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     if (!s) {
         const point *given = best && cell->tokens ? &tokens : NULL;
         record = record_json(ex, cell, best, p, given, &table);
+        if (record) s = tl_compare_add(record, ex, p->layer, p->measure, err);
         const double began = omp_get_wtime();
         bool bad = record && ex->exact.on &&
                    json_object_set_new(record, "exact", tl_supremum_json(&supremum));
         bad = bad || (record && ex->certify && certify(record, ex, cell, p, given, &table));
         *certify_seconds = omp_get_wtime() - began;
-        *out = record && !bad ? tl_json_line(record) : NULL;
-        if (!*out) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
+        *out = record && !bad && !s ? tl_json_line(record) : NULL;
+        if (!*out && !s) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     }
     json_decref(record);
     tl_bound_table_clear(&table);
