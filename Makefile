@@ -33,7 +33,7 @@ RACE_C := $(sort $(wildcard tests/race/*.c))
 HEADERS := $(sort $(wildcard include/tightlip/*.h))
 EXPERIMENTS := $(sort $(wildcard experiments/*.cfg))
 FORMATTED := $(sort $(wildcard src/*/*.[ch] src/*/*.cpp include/tightlip/*.h \
-    tests/*.[ch] tests/*/*.[ch]))
+    tests/*.[ch] tests/*/*.[ch] experiments/c/*.c))
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_O := $(call object,$(LIB_C) $(LIB_CXX))
@@ -189,10 +189,10 @@ $(STATIC): $(LIB_O)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(SHARED): $(LIB_O)
+$(SHARED): $(LIB_O) src/tightlip.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -shared -Wl,-soname,libtightlip.so.$(SOVERSION) \
-	    -Wl,-Bsymbolic-functions -o $@ $^ $(LIBS)
+	    -Wl,-Bsymbolic-functions -Wl,--version-script=src/tightlip.map -o $@ $(LIB_O) $(LIBS)
 
 # An archive: benchmarks and race drivers take what they use, and are not linked with Criterion.
 $(SUPPORT): $(SUPPORT_O)
@@ -233,6 +233,10 @@ test: $(TESTS) $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## build and r
 cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as a table of calls
 	@if [ -x tests/cli/run.sh ]; then tests/cli/run.sh $(PROGRAM); \
 	 else echo 'no tests/cli/run.sh'; fi
+
+.PHONY: install-check
+install-check: all ## install into an empty directory and use what is there
+	@tests/install/run.sh '$(MAKE)' '$(BUILD)' '$(CC)'
 
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
@@ -319,18 +323,25 @@ plots: all ## draw the plots of results/ again from their data
 
 # ---- installing ----------------------------------------------------------------------------------
 PC := $(BUILD)/tightlip.pc
-MAN := $(wildcard src/cli/tightlip.1)
+MAN := $(BUILD)/tightlip.1
+COMPLETION := $(BUILD)/tightlip.bash
+
+$(MAN): $(PROGRAM) src/cli/manual.py
+	$(Q)python3 src/cli/manual.py $(PROGRAM) man > $@
+
+$(COMPLETION): $(PROGRAM) src/cli/manual.py
+	$(Q)python3 src/cli/manual.py $(PROGRAM) completion > $@
 
 .PHONY: $(PC)
 $(PC):
 	@mkdir -p $(BUILD)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	    'Name: tightlip' 'Description: Sharpness of Lipschitz bounds of self-attention' \
-	    'Version: $(VERSION)' 'Requires: gsl jansson' 'Cflags: -I$${includedir}' \
+	    'Version: $(VERSION)' 'Requires: gsl jansson libconfig' 'Cflags: -I$${includedir}' \
 	    'Libs: -L$${libdir} -ltightlip' 'Libs.private: -fopenmp $(LIBS)' > $@
 
 .PHONY: install
-install: all $(PC) ## program, libraries, headers, pkg-config file; PREFIX and DESTDIR
+install: all $(PC) $(MAN) $(COMPLETION) ## program, libraries, headers, manual, completion; PREFIX and DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/include/tightlip
 	$(Q)install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
@@ -340,7 +351,8 @@ install: all $(PC) ## program, libraries, headers, pkg-config file; PREFIX and D
 	$(Q)ln -sf libtightlip.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libtightlip.so
 	$(Q)install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/tightlip/
 	$(Q)install -m 644 $(PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig/
-	$(Q)$(if $(MAN),install -D -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1,:)
+	$(Q)install -D -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1
+	$(Q)install -D -m 644 $(COMPLETION) $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tightlip
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
@@ -348,8 +360,15 @@ uninstall: ## remove what install put there
 	    $(DESTDIR)$(PREFIX)/lib/libtightlip.so $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(SOVERSION) \
 	    $(DESTDIR)$(PREFIX)/lib/libtightlip.so.$(VERSION) \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/tightlip.pc \
-	    $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1
+	    $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tightlip
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/tightlip
+
+.PHONY: dist
+dist: ## a tarball of the committed sources that builds offline
+	@mkdir -p $(BUILD)
+	$(Q)git archive --prefix=tightlip-$(VERSION)/ HEAD | gzip -9n > $(BUILD)/tightlip-$(VERSION).tar.gz
+	@echo '$(BUILD)/tightlip-$(VERSION).tar.gz'
 
 .PHONY: clean
 clean: ## remove the build directory

@@ -1,0 +1,45 @@
+#!/bin/sh
+# run.sh MAKE BUILD CC: installs into an empty directory and uses what is there: the program, the
+# shared library through pkg-config, the static one, the Python example; then removes all of it.
+# Last line: "N passed, N failed".
+make=$1 build=$2 cc=$3 passed=0 failed=0
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+check() {
+    name=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED $name"; fi
+}
+$make install BUILD="$build" DESTDIR="$root" PREFIX=/opt/t > "$root/log" 2>&1 || cat "$root/log"
+prefix=$root/opt/t
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+export LD_LIBRARY_PATH=$prefix/lib
+flags=$(pkg-config --cflags --libs tightlip)
+check pkg-config test -n "$flags"
+check program sh -c "'$prefix/bin/tightlip' --version > /dev/null"
+# shellcheck disable=SC2086
+check example $cc -Wall -Werror experiments/c/local_norm.c $flags -lm -o "$root/shared"
+check shared sh -c "'$root/shared' | grep -q '^norm 2.71424062559$'"
+check "bounds of the example" sh -c "'$root/shared' | grep -q '^sharp '"
+flags=$(pkg-config --static --cflags --libs tightlip | sed "s,-ltightlip,$prefix/lib/libtightlip.a,")
+# shellcheck disable=SC2086
+check "static library" $cc experiments/c/local_norm.c $flags -lm -o "$root/static"
+check "same result" sh -c "'$root/shared' > '$root/a' && '$root/static' > '$root/b' && cmp '$root/a' '$root/b'"
+others=$(nm -D --defined-only "$prefix/lib/libtightlip.so" | awk '$3 !~ /^tl_/ { print $3 }')
+check "exports: $others" test -z "$others"
+check manual sh -c "man --warnings=w -l '$prefix/share/man/man1/tightlip.1' 2>&1 | grep -q -e --restarts || \
+    grep -q 'restarts' '$prefix/share/man/man1/tightlip.1'"
+check completion bash -c ". '$prefix/share/bash-completion/completions/tightlip' && \
+    COMP_WORDS=(tightlip ver) COMP_CWORD=1 && _tightlip && [[ \${COMPREPLY[*]} == *verify* ]]"
+if python3 -c 'import numpy' 2> /dev/null; then
+    check python python3 -c "
+import subprocess, sys
+lines = subprocess.run([sys.executable, 'experiments/python/measure_layer.py',
+                        '$prefix/lib/libtightlip.so'], capture_output=True, text=True, check=True).stdout.split()
+assert abs(float(lines[1]) / float(lines[3]) - 1) < 1e-6, lines"
+fi
+$make uninstall BUILD="$build" DESTDIR="$root" PREFIX=/opt/t > /dev/null
+left=$(find "$prefix" -type f -o -type l)
+check "left behind: $left" test -z "$left"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
