@@ -24,6 +24,8 @@ static const char *const problems[] = {
     "'domain':{'kind':'ball','radius':3,'centre':[1,0.5]}",
     "'mask':'causal','heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},"
     "'tokens':[[1,0],[0,-1],[0.5,0.5]]",
+    "'mask':[[1,0,1],[1,1,0],[0,0,1]],'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},"
+    "'tokens':[[1,0],[0,-1],[0.5,0.5]]",
     "'heads':[{'A':[[3]],'V':[[2]]}]},'tokens':[[0.5]]",
     "'heads':[{'A':[[0]],'V':[[2]]}]},'tokens':[[0.5],[1]]",
     "'heads':[{'A':[[1e-200]],'V':[[2]]}]},'tokens':[[0.5],[1],[-0.5]]",
@@ -31,10 +33,12 @@ static const char *const problems[] = {
     "'bias':-2,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]],"
     "'multiplicity':[3,70]",
     "'bias':0.25,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]]",
+    "'eps':0.5,'nu':2,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,"
+    "-1]],'multiplicity':[1,4]",
 };
 
-/* The first problem of kind sigmoid. */
-enum { SIGMOID = sizeof problems / sizeof problems[0] - 2 };
+/* The first problem of kind sigmoid, and of kind cosine. */
+enum { COSINE = sizeof problems / sizeof problems[0] - 1, SIGMOID = COSINE - 2 };
 
 /* By query of the same ball as the certificate's. */
 static double log_double(const tl_problem *problem, const tl_bound *bound)
@@ -83,7 +87,10 @@ Test(certify_bounds, two_writings_agree)
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         tl_problem problem;
         read_text(&problem, "{'schema':'tightlip/problem/1','attention':{'kind':'%s',%s}",
-                  i < SIGMOID ? "dot" : "sigmoid", problems[i]);
+                  i < SIGMOID  ? "dot"
+                  : i < COSINE ? "sigmoid"
+                               : "cosine",
+                  problems[i]);
         tl_certificate c = certify(&problem, NULL);
         cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
         for (size_t j = 0; j < c.bounds; j++) {
@@ -169,7 +176,7 @@ Test(certify_bounds, attained_is_not_exceeded)
     read_text(&problem,
               "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s,"
               "'direction':[[1],[1]]}",
-              problems[7]);
+              problems[8]);
     tl_certificate c = certify(&problem, NULL);
     cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "%s", c.why);
     for (size_t j = 0; j < c.bounds; j++) {

@@ -9,9 +9,12 @@
 
 #include "tightlip/certify.h"
 
-static const char *const names[] = {"plain",   "saturated",     "huge",     "copies", "split",
-                                    "causal",  "heads",         "l2",       "rare",   "rarest",
-                                    "sigmoid", "sigmoid-heads", "l2-causal"};
+static const char *const names[] = {"plain",      "saturated",     "huge",         "copies",
+                                    "split",      "causal",        "heads",        "l2",
+                                    "rare",       "rarest",        "sigmoid",      "sigmoid-heads",
+                                    "l2-causal",  "masked",        "l2-untied",    "l2-bare",
+                                    "cosine",     "cosine-masked", "cosine-small", "sigmoid-masked",
+                                    "cosine-mean"};
 
 static const struct {
     tl_norm norm;

@@ -11,10 +11,10 @@
  * w-infinity, causal-closed, sigmoid, yudin-local, lipschitznorm, released-helper. From
  * tightlip/bounds.h: every other. Whether the hypotheses of a bound hold is asked there for all.
  *
- * Kinds: dot, l2, sigmoid, several heads, biases, output matrix; causal mask with all tokens
- * written out. Norms: 2, inf, 1, fro; inf2 from below. FLINT, on which Arb stands, aborts when
- * memory runs out, and keeps caches per thread: a thread that has used this module calls
- * tl_certify_cleanup() before it ends. */
+ * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
+ * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
+ * FLINT, on which Arb stands, aborts when memory runs out, and keeps caches per thread: a thread
+ * that has used this module calls tl_certify_cleanup() before it ends. */
 #ifndef TIGHTLIP_CERTIFY_H
 #define TIGHTLIP_CERTIFY_H
 
@@ -49,7 +49,7 @@ typedef struct {
  * for every atom that has copies, as their movement apart; the larger, or the one that the file
  * names. Norms inf, 1, fro: the norm itself, no direction needed. Norm inf2: what an ascent finds.
  * Errors: TL_ERR_ARGUMENT (norm 2 without a direction, or with one that moves nothing),
- * TL_ERR_UNSUPPORTED (kind cosine; norm jt-f; a mask with copies; mean field with sigmoid or fro),
+ * TL_ERR_UNSUPPORTED (norm jt-f; a mask with copies; mean field with sigmoid or fro),
  * TL_ERR_LIMIT (nothing above zero at 4096 bits; above 1e9 entries in norms other than 2),
  * TL_ERR_MEMORY. Cost: O(H m^2 (k + v)) operations on balls, O(H m^2 d out) for the other norms;
  * norm 2 takes 0.03 to 0.1 ms for m <= 6, d <= 4, and 4 ms for d = 120. Source:

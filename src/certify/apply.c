@@ -1,5 +1,6 @@
 /* Products and blocks of the Jacobian. Formula (1) and section 2 of src/bounds/README.md; kind l2:
- * b_kl = 2 A (x_k - x_l), D_k = 2 V A C_k A; kind sigmoid: weights not normalised, not centred. */
+ * b_kl = 2 A (x_k - x_l), D_k = 2 V A C_k A; kind sigmoid: weights not normalised, not centred;
+ * kind cosine: every image has a derivative of its own at each token. */
 #include "certify/internal.h"
 
 /* C (rows of a) x (rows of B) = a B' */
@@ -29,6 +30,11 @@ static void see(seen_direction *at, const tl_certify_state *s, const tl_certify_
     times_transposed(at->key, direction, H->key_map, s->prec);
     times_transposed(at->query, direction, H->query_map, s->prec);
     times_transposed(at->value, direction, H->value_map, s->prec);
+    for (size_t l = 0; l < s->m; l++) {
+        tl_certify_project(at->key->rows[l], &H->key_unit, l, s->prec);
+        tl_certify_project(at->query->rows[l], &H->query_unit, l, s->prec);
+        tl_certify_project(at->value->rows[l], &H->value_unit, l, s->prec);
+    }
 }
 
 static void unsee(seen_direction *at)
@@ -114,19 +120,39 @@ void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_
     _arb_vec_clear(work, 3 * (slong)s->m);
 }
 
-/* T and D += what one head adds. wide: m x out, b: m x d, e: m x d. */
-static void add_blocks(const tl_certify_state *s, const tl_certify_head *H,
-                       const tl_certify_row *row, const arb_mat_t value, arb_mat_t T, arb_mat_t D,
-                       arb_mat_t wide, arb_mat_t b, arb_mat_t e)
+/* value (out x d) = output times the derivative of the values at token l. */
+static void set_value(const tl_certify_state *s, const tl_certify_head *H, size_t l,
+                      arb_mat_t value)
+{
+    arb_mat_t seen;
+
+    arb_mat_init(seen, (slong)s->out, (slong)H->v);
+    arb_mat_set(seen, H->output);
+    for (size_t r = 0; r < s->out; r++)
+        tl_certify_project(seen->rows[r], &H->value_unit, l, s->prec);
+    arb_mat_mul(value, seen, H->value_map, s->prec);
+    arb_mat_clear(seen);
+}
+
+/* T and D += what one head adds at row k, whose b and dkey are spent. wide: m x out, b: m x d, e: m
+ * x d, value: out x d. */
+static void add_blocks(const tl_certify_state *s, const tl_certify_head *H, size_t k,
+                       tl_certify_row *row, arb_mat_t T, arb_mat_t D, arb_mat_t wide, arb_mat_t b,
+                       arb_mat_t e, arb_mat_t value)
 {
     const slong prec = s->prec;
     arb_t slope;
 
     arb_init(slope);
     times_transposed(wide, row->dval, H->output, prec);
+    for (size_t l = 0; l < row->seen; l++) {
+        tl_certify_project(row->b->rows[l], &H->key_unit, l, prec);
+        tl_certify_project(row->dkey->rows[l], &H->query_unit, k, prec);
+    }
     arb_mat_mul(b, row->b, H->key_map, prec);
     arb_mat_mul(e, row->dkey, H->query_map, prec);
-    for (size_t l = 0; l < row->seen; l++)
+    for (size_t l = 0; l < row->seen; l++) {
+        if (l == 0 || H->value_unit.inverse) set_value(s, H, l, value);
         for (size_t r = 0; r < s->out; r++) {
             arb_ptr to = arb_mat_entry(T, r, l * s->d), own = D->rows[r];
             arb_mul(slope, row->slope + l, arb_mat_entry(wide, l, r), prec);
@@ -134,6 +160,7 @@ static void add_blocks(const tl_certify_state *s, const tl_certify_head *H,
             _arb_vec_scalar_addmul(to, b->rows[l], (slong)s->d, slope, prec);
             _arb_vec_scalar_addmul(own, e->rows[l], (slong)s->d, slope, prec);
         }
+    }
     arb_clear(slope);
 }
 
@@ -153,8 +180,7 @@ void tl_certify_blocks(const tl_certify_state *s, size_t k, arb_mat_t T, arb_mat
         tl_certify_row row;
         tl_certify_row_init(&row, s, h);
         tl_certify_row_set(&row, s, h, k);
-        arb_mat_mul(value, H->output, H->value_map, s->prec);
-        add_blocks(s, H, &row, value, T, D, wide, b, e);
+        add_blocks(s, H, k, &row, T, D, wide, b, e, value);
         tl_certify_row_clear(&row);
     }
     arb_mat_clear(wide);

@@ -8,16 +8,26 @@
 
 #include "tightlip/certify.h"
 
-/* One head. Kind l2: query (2/s) Q, key Q, value V Q'Q/s, s = sqrt k. */
+/* Kind cosine: u = z / s of the rows z of an image, s = sqrt(|z|^2 + eps), and factor / s; the
+ * image itself is factor u. inverse NULL: the image is linear. */
+typedef struct {
+    arb_mat_t rows;
+    arb_ptr inverse;
+} tl_certify_unit;
+
+/* One head. Kind l2: query (2/s) Q, key K (Q where tied), value V K'Q/s or V, s = sqrt k. Kind
+ * cosine: the maps before normalisation. */
 typedef struct {
     size_t k, v, offset; /* offset: first column in the concatenated output */
     arb_mat_t query_map; /* k x d: scale Q */
     arb_mat_t key_map;   /* k x d: K */
     arb_mat_t value_map; /* v x d: V */
     arb_mat_t q;         /* m x k: scale (Q x_i + bq) */
-    arb_mat_t key;       /* m x k: K x_l; kind sigmoid: K x_l + bk */
+    arb_mat_t key;       /* m x k: K x_l; kinds sigmoid and cosine: of K x_l + bk */
     arb_mat_t val;       /* m x v: V x_l */
-    arb_mat_t output;    /* out x v: O_h, or the rows of the identity it stands for */
+    arb_mat_t point;     /* m x k, kind l2: Q x_i, from which logits measure distances to keys */
+    tl_certify_unit query_unit, key_unit, value_unit; /* kind cosine */
+    arb_mat_t output; /* out x v: O_h, or the rows of the identity it stands for */
 } tl_certify_head;
 
 typedef struct {
@@ -32,10 +42,14 @@ typedef struct {
     tl_certify_head *head;
 } tl_certify_state;
 
+/* row := row D_l, D_l = (I - u u')/s the derivative of the normalisation at token l; symmetric, so
+ * it serves rows and columns. Linear images: nothing happens. */
+void tl_certify_project(arb_ptr row, const tl_certify_unit *u, size_t l, slong prec);
+
 /* Row of head h at atom k, with the notation of src/bounds/README.md section 1, in the widths of
  * the head: J phi in row k is sum_l weight_l vphi_l + sum_l slope_l (beta_l + eta_l) dval_l, with
  * vphi = V phi_l, beta_l = <b_l, K phi_l>, eta_l = <dkey_l, scale Q phi_k>; copies of one atom are
- * taken together. seen: atoms beyond have weight zero (causal mask). */
+ * taken together. seen: atoms beyond, and unseen ones before, have weight zero. */
 typedef struct {
     size_t m, seen;
     arb_ptr weight; /* m: P_kl; kind sigmoid: N_l w_kl */
@@ -45,8 +59,12 @@ typedef struct {
     arb_mat_t dkey; /* m x k */
 } tl_certify_row;
 
-/* Errors: TL_ERR_UNSUPPORTED (kind cosine, copies or mean field under a mask, mean field with kind
- * sigmoid), TL_ERR_SHAPE, TL_ERR_MEMORY. */
+void tl_certify_head_init(tl_certify_head *H, const tl_certify_state *s, const tl_head *head,
+                          size_t offset);
+void tl_certify_head_clear(tl_certify_head *H);
+
+/* Errors: TL_ERR_UNSUPPORTED (copies or mean field under a mask, mean field with kind sigmoid),
+ * TL_ERR_SHAPE, TL_ERR_DOMAIN (constants of kind cosine), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem,
                                             slong prec, tl_error *err);
 void tl_certify_state_clear(tl_certify_state *s);

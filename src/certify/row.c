@@ -22,51 +22,62 @@ void tl_certify_row_clear(tl_certify_row *row)
     arb_mat_clear(row->dkey);
 }
 
-/* Pass 1: logits into slope (kind sigmoid: with the bias), b in key coordinates. */
+/* Pass 1: logits into slope, b in key coordinates. */
 static void set_logits(tl_certify_row *row, const tl_certify_state *s, const tl_certify_head *H,
                        size_t k)
 {
     const slong width = (slong)H->k, prec = s->prec;
-    const bool tied = s->layer->kind == TL_KIND_L2;
+    const tl_kind kind = s->layer->kind;
     arb_srcptr q = H->q->rows[k];
     arb_ptr difference = _arb_vec_init(width);
+    arb_t pull; /* -2/s */
 
+    arb_init(pull);
+    arb_sqrt_ui(pull, H->k, prec);
+    arb_inv(pull, pull, prec);
+    arb_mul_si(pull, pull, -2, prec);
     for (size_t l = 0; l < row->seen; l++) {
         arb_ptr b = row->b->rows[l];
         /* Relative to the token's own key: what is constant along a row drops out of the softmax.
-         * Kind l2: -<(2/s) Q (x_k - x_l), Q (x_k - x_l)> / 2. */
-        if (s->layer->kind == TL_KIND_SIGMOID)
+         * Kind l2: z = Q x_k - K x_l, b = (2/s) z, logit -<b, z>/2. */
+        if (kind == TL_KIND_SIGMOID)
             _arb_vec_set(difference, H->key->rows[l], width);
         else
-            _arb_vec_sub(difference, H->key->rows[l], H->key->rows[k], width, prec);
-        if (tied)
-            _arb_vec_sub(b, q, H->q->rows[l], width, prec);
+            _arb_vec_sub(difference, H->key->rows[l],
+                         kind == TL_KIND_L2 ? H->point->rows[k] : H->key->rows[k], width, prec);
+        if (kind == TL_KIND_L2)
+            _arb_vec_scalar_mul(b, difference, width, pull, prec);
         else
             _arb_vec_set(b, q, width);
         arb_dot(row->slope + l, NULL, 0, b, 1, difference, 1, width, prec);
-        if (tied) arb_mul_2exp_si(row->slope + l, row->slope + l, -1);
+        if (kind == TL_KIND_L2) arb_mul_2exp_si(row->slope + l, row->slope + l, -1);
     }
+    arb_clear(pull);
     _arb_vec_clear(difference, width);
 }
 
 /* Pass 2, softmax: weight = slope = P_kl. Returns the atom with the largest weight. */
-static size_t set_softmax(tl_certify_row *row, const tl_certify_state *s)
+static size_t set_softmax(tl_certify_row *row, const tl_certify_state *s, size_t k)
 {
+    const tl_layer *layer = s->layer;
     size_t top = 0;
     arb_t total, shift;
 
     arb_init(total);
     arb_init(shift);
-    for (size_t l = 1; l < row->seen; l++)
-        if (arf_cmp(arb_midref(row->slope + l), arb_midref(row->slope + top)) > 0) top = l;
+    while (!tl_layer_sees(layer, k, top)) top++;
+    for (size_t l = top + 1; l < row->seen; l++)
+        if (tl_layer_sees(layer, k, l) &&
+            arf_cmp(arb_midref(row->slope + l), arb_midref(row->slope + top)) > 0)
+            top = l;
     arb_get_mid_arb(shift, row->slope + top); /* any number would do */
     for (size_t l = 0; l < row->seen; l++) {
+        if (!tl_layer_sees(layer, k, l)) continue;
         arb_sub(row->weight + l, row->slope + l, shift, s->prec);
         arb_exp(row->weight + l, row->weight + l, s->prec);
         arb_mul(row->weight + l, row->weight + l, s->weight + l, s->prec);
         arb_add(total, total, row->weight + l, s->prec);
     }
-    top = 0;
     for (size_t l = 0; l < row->seen; l++) {
         arb_div(row->weight + l, row->weight + l, total, s->prec);
         arb_set(row->slope + l, row->weight + l);
@@ -78,13 +89,17 @@ static size_t set_softmax(tl_certify_row *row, const tl_certify_state *s)
 }
 
 /* Pass 2, kind sigmoid: weight = N_l sigma(s), slope = N_l sigma(s) sigma(-s). */
-static void set_sigmoid(tl_certify_row *row, const tl_certify_state *s)
+static void set_sigmoid(tl_certify_row *row, const tl_certify_state *s, size_t k)
 {
     arb_t up, down;
 
     arb_init(up);
     arb_init(down);
     for (size_t l = 0; l < row->seen; l++) {
+        if (!tl_layer_sees(s->layer, k, l)) {
+            arb_zero(row->slope + l);
+            continue;
+        }
         arb_set_d(up, s->layer->bias);
         arb_add(row->slope + l, row->slope + l, up, s->prec);
         arb_neg(up, row->slope + l);
@@ -129,11 +144,11 @@ void tl_certify_row_set(tl_certify_row *row, const tl_certify_state *s, size_t h
     _arb_vec_zero(row->slope, (slong)s->m);
     set_logits(row, s, H, k);
     if (s->layer->kind == TL_KIND_SIGMOID) {
-        set_sigmoid(row, s);
+        set_sigmoid(row, s, k);
         arb_mat_set(row->dval, H->val);
         arb_mat_set(row->dkey, H->key);
     } else {
-        size_t top = set_softmax(row, s);
+        size_t top = set_softmax(row, s, k);
         centre(row->dval, H->val, row, top, s->prec);
         centre(row->dkey, H->key, row, top, s->prec);
     }

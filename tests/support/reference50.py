@@ -34,38 +34,55 @@ def numbers(M):
 class Layer:
     def __init__(self, attention):
         self.kind = attention["kind"]
-        self.causal = attention.get("mask") == "causal"
+        self.mask = attention.get("mask", "none")
+        self.factor = attention.get("value_factor", True)
+        self.nu, self.tau, self.eps = (mpf(attention.get(k, 1)) for k in ("nu", "tau", "eps"))
         self.bias = mpf(attention.get("bias", 0))
         self.heads = [self.head(h) for h in attention["heads"]]
         self.output = numbers(attention["output"]) if "output" in attention else None
 
     def head(self, h):
-        if self.kind == "l2":
-            return numbers(h["Q"]), None, numbers(h["V"])
-        if "A" in h:
+        """Logit and value as functions of tokens."""
+        V = numbers(h["V"])
+        if "A" in h and self.kind == "cosine":
+            h = {**h, "Q": h["A"], "K": [[int(r == c) for c in range(len(h["A"]))]
+                                         for r in range(len(h["A"]))]}
+        elif "A" in h:
             A = numbers(h["A"])
-            return lambda x, y: dot(times(A, x), y), None, numbers(h["V"])
-        Q, K = numbers(h["Q"]), numbers(h["K"])
+            return lambda x, y: dot(times(A, x), y), lambda y: times(V, y)
+        Q, K = numbers(h["Q"]), numbers(h.get("K", h["Q"]))
         bq = [mpf(x) for x in h.get("bq", [0] * len(Q))]
         bk = [mpf(x) for x in h.get("bk", [0] * len(Q))]
-        scale = mpf(h["scale"])
+        bv = [mpf(x) for x in h.get("bv", [0] * len(V))]
+        add = lambda a, b: [x + y for x, y in zip(a, b)]
+        if self.kind == "l2":
+            s = sqrt(mpf(len(Q)))
 
-        def logit(x, y):
-            q = [a + b for a, b in zip(times(Q, x), bq)]
-            k = [a + b for a, b in zip(times(K, y), bk)]
-            return scale * dot(q, k)
-        return logit, None, numbers(h["V"])
+            def value(y):
+                if not self.factor:
+                    return times(V, y)
+                q = times(Q, y)
+                return times(V, [sum(K[r][c] * q[r] for r in range(len(K))) / s
+                                 for c in range(len(y))])
+            return lambda x, y: -sum((a - b) ** 2 for a, b in zip(times(Q, x), times(K, y))) / s, value
+        if self.kind == "cosine":
+            unit = lambda z: [x / sqrt(dot(z, z) + self.eps) for x in z]
+            return (lambda x, y: self.tau * dot(unit(add(times(Q, x), bq)), unit(add(times(K, y), bk))),
+                    lambda y: [self.nu * x for x in unit(add(times(V, y), bv))])
+        scale = mpf(h["scale"])
+        return (lambda x, y: scale * dot(add(times(Q, x), bq), add(times(K, y), bk)),
+                lambda y: times(V, y))
+
+    def sees(self, i, j):
+        if isinstance(self.mask, list):
+            return self.mask[i][j] == 1
+        return self.mask == "none" or j <= i
 
     def token(self, query, tokens, weights):
         """Output at `query` over `tokens` with `weights` (multiplicities or masses)."""
         out = []
-        for logit, _, V in self.heads:
-            if self.kind == "l2":
-                Q, s = logit, sqrt(mpf(len(logit)))
-                logits = [-sum(c ** 2 for c in times(Q, [a - b for a, b in zip(query, y)])) / s
-                          for y in tokens]
-            else:
-                logits = [logit(query, y) for y in tokens]
+        for logit, value in self.heads:
+            logits = [logit(query, y) for y in tokens]
             if self.kind == "sigmoid":
                 share = [w / (1 + exp(-s - self.bias)) for w, s in zip(weights, logits)]
             else:
@@ -73,17 +90,13 @@ class Layer:
                 share = [w * exp(s - top) for w, s in zip(weights, logits)]
                 total = sum(share)
                 share = [p / total for p in share]
-            mean = [sum(p * y[c] for p, y in zip(share, tokens)) for c in range(len(query))]
-            if self.kind == "l2":
-                q = times(Q, mean)
-                mean = [sum(Q[r][c] * q[r] for r in range(len(Q))) / s for c in range(len(mean))]
-            out += times(V, mean)
+            out += [dot(share, column) for column in zip(*map(value, tokens))]
         return times(self.output, out) if self.output else out
 
     def forward(self, tokens, weights=None):
         weights = weights or [mpf(1)] * len(tokens)
-        return [self.token(x, tokens[:i + 1] if self.causal else tokens,
-                           weights[:i + 1] if self.causal else weights)
+        seen = [[j for j in range(len(tokens)) if self.sees(i, j)] for i in range(len(tokens))]
+        return [self.token(x, [tokens[j] for j in seen[i]], [weights[j] for j in seen[i]])
                 for i, x in enumerate(tokens)]
 
 
@@ -185,6 +198,36 @@ def problems():
     yield "l2-causal", {"attention": {"kind": "l2", "mask": "causal",
                                       "heads": [{"Q": draw(rng, 2, 3), "V": draw(rng, 2, 3)}]},
                         "tokens": draw(rng, 4, 3)}
+    rows = lambda *text: [[int(c) for c in row] for row in text]
+    yield "masked", {"attention": {**av(rng, 2, 4.0), "mask": rows("10011", "01100", "00100", "10011",
+                                                                   "11111")},
+                     "tokens": draw(rng, 5, 2)}
+    yield "l2-untied", {"attention": {"kind": "l2", "mask": rows("110", "011", "101"),
+                                      "heads": [{"Q": draw(rng, 2, 2), "K": draw(rng, 2, 2),
+                                                 "V": draw(rng, 2, 2)}]},
+                        "tokens": draw(rng, 3, 2)}
+    yield "l2-bare", {"attention": {"kind": "l2", "mask": "none", "value_factor": False,
+                                    "heads": [{"Q": draw(rng, 1, 2), "V": draw(rng, 2, 2)}]},
+                      "tokens": draw(rng, 3, 2), "multiplicity": [2, 1, 2]}
+    biased = [{key: draw(rng, 2, 2) for key in "QKV"} | {key: draw(rng, 1, 2)[0]
+                                                         for key in ("bq", "bk", "bv")}
+              for _ in range(2)]
+    yield "cosine", {"attention": {"kind": "cosine", "mask": "none", "nu": 1.5, "tau": 3.0,
+                                   "eps": 1e-3, "heads": biased, "output": draw(rng, 2, 4)},
+                     "tokens": draw(rng, 3, 2), "multiplicity": [1, 3, 2]}
+    yield "cosine-masked", {"attention": {"kind": "cosine", "mask": rows("1000", "0110", "1011", "0001"),
+                                          "tau": 40.0, "eps": 0.25,
+                                          "heads": [{"A": draw(rng, 2, 2), "V": draw(rng, 1, 2)}]},
+                            "tokens": draw(rng, 4, 2)}
+    yield "cosine-small", {"attention": {"kind": "cosine", "mask": "none", "tau": 200.0, "eps": 1e-6,
+                                         "heads": [{"A": draw(rng, 2, 2), "V": draw(rng, 2, 2)}]},
+                           "tokens": draw(rng, 4, 2, 1e-3)}
+    yield "sigmoid-masked", {"attention": {**av(rng, 2, 2.0, bias=-1.0), "kind": "sigmoid",
+                                           "mask": rows("101", "011", "010")},
+                             "tokens": draw(rng, 3, 2)}
+    yield "cosine-mean", {"attention": {"kind": "cosine", "mask": "none", "tau": 5.0, "eps": 0.01,
+                                        "heads": [{"A": draw(rng, 2, 2), "V": draw(rng, 2, 2)}]},
+                          "tokens": draw(rng, 3, 2), "log_mass": [-1e-6, -14.5, -15.0]}
 
 
 def main():
