@@ -206,7 +206,7 @@ Test(bounds, refusals_say_why)
         cr_expect_neq(named, l2, "%s: %s", bound->key, value.why);
         of_this_kind += l2;
     }
-    cr_expect_eq(of_this_kind, 8);
+    cr_expect_eq(of_this_kind, 9);
 }
 
 Test(bounds, meaningless_queries)

@@ -39,10 +39,12 @@ typedef struct {
     double norm_a;  /* ||A||_2, A = scale K'Q */
     double norm_v;  /* ||V_h||_2 */
     double norm_ov; /* ||O_h V_h||_2 */
-    double rho;     /* max over the domain of |A x + c|; 0 and not used for kind l2 */
-    double norm_q;  /* ||Q||_2; kinds l2 and cosine */
-    double norm_k;  /* ||K||_2; kind cosine */
-    size_t width;   /* k: rows of Q */
+    double fro_v,
+        fro_ov;    /* Frobenius norms of both; 0: not known, at most sqrt(d) times the above */
+    double rho;    /* max over the domain of |A x + c|; 0 and not used for kind l2 */
+    double norm_q; /* ||Q||_2; kinds l2 and cosine */
+    double norm_k; /* ||K||_2; kind cosine */
+    size_t width;  /* k: rows of Q */
 } tl_head_facts;
 
 typedef struct {

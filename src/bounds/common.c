@@ -70,6 +70,18 @@ tl_status tl_bounds_norm_up(double *norm, size_t rows, size_t cols, const double
     return status;
 }
 
+bool tl_bounds_has_mask(const tl_bound_query *query, tl_bound_value *value)
+{
+    if (!query->layer || !query->layer->seen)
+        (void)tl_bounds_refuse(value, "needs the mask itself: the layer");
+    else if (query->infinite || query->n < (double)query->layer->seen_n ||
+             query->n > (double)query->layer->seen_n)
+        (void)tl_bounds_refuse(value, "the mask is for %zu tokens", query->layer->seen_n);
+    else
+        return true;
+    return false;
+}
+
 double tl_bounds_log_add(double a, double b)
 {
     if (isnan(a) || isnan(b)) return (double)NAN;

@@ -13,7 +13,8 @@ extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid
     tl_bound_causal_riccati, tl_bound_causal_sharp, tl_bound_lofast, tl_bound_lofast_fine,
     tl_bound_lofast_coarse, tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range,
     tl_bound_kim_inf, tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf,
-    tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field, tl_bound_masked_sharp;
+    tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field, tl_bound_masked_sharp,
+    tl_bound_row_fro, tl_bound_sigmoid_fro, tl_bound_l2_fro;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -24,6 +25,8 @@ bool tl_bounds_is_dot(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_unmasked(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_finite_n(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value);
+/* Mask general: the layer with its rows, for as many tokens as are asked about. */
+bool tl_bounds_has_mask(const tl_bound_query *query, tl_bound_value *value);
 bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value);
 
 /* g = rho r and c = ||A|| r^2 of head h, rounded up; false, with the reason in value, where they
@@ -57,6 +60,19 @@ typedef struct {
 /* |x|, or 0 where x is infinite or NaN. */
 double tl_bounds_finite(double x);
 
+/* The same for Frobenius norms, where L_h depends on |V|_F/||V||: [0] of V_h, [1] of O_h V_h. */
+typedef struct {
+    double sum, squares, size;
+} tl_bounds_frobenius_total;
+
+void tl_bounds_frobenius_start(tl_bounds_frobenius_total *total, const tl_bound_query *query);
+/* Quotients of Frobenius and spectral norm, rounded up. */
+void tl_bounds_frobenius_roots(const tl_bound_query *query, size_t h, double root[2]);
+void tl_bounds_frobenius_add(tl_bounds_frobenius_total *total, const tl_head_facts *head,
+                             const double log_l[2]);
+tl_status tl_bounds_frobenius_finish(const tl_bounds_frobenius_total *total,
+                                     const tl_bound_query *query, tl_bound_value *value);
+
 void tl_bounds_total_start(tl_bounds_total *total);
 void tl_bounds_total_add(tl_bounds_total *total, const tl_head_facts *head, double log_l);
 tl_status tl_bounds_total_finish(const tl_bounds_total *total, const tl_bound_query *query,
@@ -77,6 +93,10 @@ double tl_bounds_log_row(double n, double g);
 double tl_bounds_log_row_monotone(double n, double g);
 /* The same with at most that many splits of its search: 1500 cost some 1.5 ms. */
 double tl_bounds_log_row_effort(double n, double g, size_t splits);
+/* log of a bound of the squared Frobenius norm of row i of J over |V|^2, for every row of n >= 3
+ * tokens or more, |V|_F^2 = kappa |V|^2 (README section 19); at most log_ceiling. */
+double tl_bounds_log_row_frobenius(double n, double g, double c, double kappa, double log_ceiling,
+                                   size_t splits);
 /* The part of tl_bounds_log_row that looks at three weights: INFINITY where n < 3, at least
  * log_ceiling where it does not come below that. Cost: some 25 ms for 16000 splits. */
 double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits);

@@ -29,6 +29,10 @@ double tl_bounds_l2_search(double n, size_t k, size_t splits);
 double tl_bounds_l2_line_box(size_t n, const double *lo, const double *hi);
 double tl_bounds_l2_triangle_box(const double lo[3], const double hi[3]);
 
+/* log of a bound of the Frobenius norm of J_g over n tokens, none of which sees more than `seen`,
+ * each itself; masked: the kernel is not that of all pairs. */
+double tl_bounds_l2_log_frobenius(double n, double seen, size_t k, bool masked);
+
 /* Mean field, any masses, |y| <= radius about some centre: log of a bound. */
 double tl_bounds_l2_log_mean_field(size_t k, double radius);
 

@@ -65,6 +65,16 @@ static tl_status norms_of(const tl_bound_query *query, size_t h, map_norms *norm
 /* log of a bound of ||J_g|| for heads of width k; log_u: the largest log ||U_h|| among them. */
 typedef double (*head_bound)(const tl_bound_query *query, size_t k, double log_u);
 
+static double over_frobenius(const tl_bound_query *query, size_t k, double log_u)
+{
+    tl_bound_value value;
+    double seen;
+
+    (void)log_u;
+    (void)tl_bounds_l2_sees_itself(query, &seen, &value);
+    return tl_bounds_l2_log_frobenius(query->n, seen, k, query->mask != TL_MASK_NONE);
+}
+
 static double over_everything(const tl_bound_query *query, size_t k, double log_u)
 {
     (void)log_u;
@@ -166,7 +176,8 @@ static tl_status side_by_side(const tl_bound_query *query, const head_values *he
 
 /* The least of sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2), and all
  * heads side by side. */
-static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bound_value *value)
+static tl_status combine(const tl_bound_query *query, head_bound of_head, bool spectral,
+                         tl_bound_value *value)
 {
     head_values *head = calloc(query->heads, sizeof *head);
     const double none = -(double)INFINITY, log_o = log(query->norm_o);
@@ -181,7 +192,8 @@ static tl_status combine(const tl_bound_query *query, head_bound of_head, tl_bou
         squares = tl_bounds_log_add(squares, 2 * (norm->vu + norm->u + log_l));
         size += 2 * norm->size + 3 * tl_bounds_finite(log_l) + 1;
     }
-    if (!status && query->layer && query->heads > 1) status = side_by_side(query, head, &beside);
+    if (!status && spectral && query->layer && query->heads > 1)
+        status = side_by_side(query, head, &beside);
     free(head);
     if (status) return status;
     return tl_bounds_l2_answer(value, fmin(fmin(sum, log_o + squares / 2), beside), size);
@@ -196,7 +208,17 @@ static bool applies(const tl_bound_query *query, tl_bound_value *value)
 static tl_status l2_2(const tl_bound_query *query, tl_bound_value *value)
 {
     if (!applies(query, value) || !tl_bounds_is_finite_n(query, value)) return TL_OK;
-    return combine(query, over_everything, value);
+    return combine(query, over_everything, true, value);
+}
+
+static tl_status l2_fro(const tl_bound_query *query, tl_bound_value *value)
+{
+    double seen;
+
+    if (!tl_bounds_is_l2(query, value) || !tl_bounds_is_finite_n(query, value) ||
+        !tl_bounds_l2_has_norms(query, value) || !tl_bounds_l2_sees_itself(query, &seen, value))
+        return TL_OK;
+    return combine(query, over_frobenius, false, value);
 }
 
 static bool in_ball(const tl_bound_query *query, tl_bound_value *value)
@@ -209,13 +231,13 @@ static bool in_ball(const tl_bound_query *query, tl_bound_value *value)
 static tl_status l2_ball(const tl_bound_query *query, tl_bound_value *value)
 {
     if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
-    return combine(query, query->infinite ? over_measures : over_ball, value);
+    return combine(query, query->infinite ? over_measures : over_ball, true, value);
 }
 
 static tl_status l2_mean_field(const tl_bound_query *query, tl_bound_value *value)
 {
     if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
-    return combine(query, over_measures, value);
+    return combine(query, over_measures, true, value);
 }
 
 const tl_bound tl_bound_l2_2 = {
@@ -251,4 +273,16 @@ const tl_bound tl_bound_l2_mean_field = {
     .scope = TL_SCOPE_MEAN_FIELD,
     .provenance = TL_PROVENANCE_PROVEN,
     .evaluate = l2_mean_field,
+};
+
+const tl_bound tl_bound_l2_fro = {
+    .key = "l2-fro",
+    .title = "sum over heads of ||M_h|| ||U_h|| times a bound of |J_g|_F, row by row",
+    .citation = "tightlip, src/bounds/README.md section 19",
+    .hypotheses = "L2 attention with tied query and key, every token sees itself, any input; "
+                  "finite n",
+    .norm = TL_NORM_FRO,
+    .scope = TL_SCOPE_GLOBAL,
+    .provenance = TL_PROVENANCE_PROVEN,
+    .evaluate = l2_fro,
 };

@@ -156,17 +156,10 @@ static tl_status log_head(const tl_bound_query *query, const tl_bounds_mask *mas
 
 static bool has_mask(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (query->mask == TL_MASK_NONE)
-        (void)tl_bounds_refuse(value, "for masks given row by row; without a mask there is sharp");
-    else if (query->mask == TL_MASK_CAUSAL)
-        (void)tl_bounds_refuse(value, "for masks given row by row; causal ones: causal-sharp");
-    else if (!query->layer || !query->layer->seen)
-        (void)tl_bounds_refuse(value, "needs the mask itself: the layer");
-    else if (query->infinite || query->n < (double)query->layer->seen_n ||
-             query->n > (double)query->layer->seen_n)
-        (void)tl_bounds_refuse(value, "the mask is for %zu tokens", query->layer->seen_n);
-    else
-        return true;
+    if (query->mask == TL_MASK_GENERAL) return tl_bounds_has_mask(query, value);
+    (void)tl_bounds_refuse(value, query->mask == TL_MASK_NONE
+                                      ? "for masks given row by row; without a mask there is sharp"
+                                      : "for masks given row by row; causal ones: causal-sharp");
     return false;
 }
 

@@ -118,13 +118,18 @@ static tl_status value_facts(const tl_layer *layer, size_t h, size_t column, con
     tl_status status = tl_bounds_norm_up(&fact->norm_v, head->v, s->d, head->V, 0);
 
     if (status != TL_OK) return status;
+    const double values = tl_nrm2(head->v * s->d, head->V);
+    const double up = 1 + (double)(head->v * s->d + 8) * DBL_EPSILON;
     fact->norm_ov = fact->norm_v;
+    fact->fro_v = fact->fro_ov = values * up;
     if (!layer->O) return TL_OK;
     tl_layer_value_map(layer, h, s->G);
     double output = frobenius_columns(layer->out, head->v, layer->values, layer->O + column);
-    double values = tl_nrm2(head->v * s->d, head->V);
     double error = output * values * ((double)head->v + 4) * DBL_EPSILON;
     if (output > 0 && values > 0) error += (double)(layer->out * head->v * s->d) * DBL_TRUE_MIN;
+    fact->fro_ov =
+        tl_nrm2(layer->out * s->d, s->G) * (1 + (double)(layer->out * s->d + 8) * DBL_EPSILON) +
+        error;
     return tl_bounds_norm_up(&fact->norm_ov, layer->out, s->d, s->G, error);
 }
 

@@ -20,7 +20,8 @@ static const tl_bound *const table[] = {
     &tl_bound_kim_2_printed,   &tl_bound_exact_1d,
     &tl_bound_l2_inf,          &tl_bound_l2_2,
     &tl_bound_l2_ball,         &tl_bound_l2_mean_field,
-    &tl_bound_masked_sharp,
+    &tl_bound_masked_sharp,    &tl_bound_row_fro,
+    &tl_bound_sigmoid_fro,     &tl_bound_l2_fro,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -23,6 +23,7 @@ static const double bottom = -40;
 
 typedef struct {
     double g, log_rest; /* rest = n - 2 tokens besides the two heaviest */
+    double kappa, c;    /* 1, 0: ||T_i||^2; else the Frobenius norm of row i of J (README 19) */
 } two_heaviest;
 
 typedef struct {
@@ -54,7 +55,15 @@ static double floor_of(double lo)
     return lo > bottom ? lo : -(double)INFINITY;
 }
 
-/* Phi / (1 + g)^2 over a box of a = log(rest p / r), b = log(rest q / r), b <= a. */
+/* p |W_j|_F times unit at its largest over weights up to p, with p (1 - p) <= product. */
+static double length_at(const two_heaviest *row, double unit, double p, double product)
+{
+    const double slope = 2 * row->g * unit * product, scaled = p * unit;
+
+    return sqrt(row->kappa * scaled * scaled + 2 * scaled * slope + slope * slope);
+}
+
+/* Phi / (sqrt(kappa) + g + c)^2 over a box of a = log(rest p / r), b = log(rest q / r), b <= a. */
 static double phi_upper(const void *context, const double *lo, const double *hi)
 {
     const two_heaviest *row = context;
@@ -77,26 +86,45 @@ static double phi_upper(const void *context, const double *lo, const double *hi)
     const double square = p * p + q * q + r * fmin(q, r);
     const double cross = gap * fmin(2 * product, sqrt(v * product)) + q * fmin(2 * r, sqrt(r * v));
     const double spread = not_p * gap * fmin(4 * product, v) + q * v;
-    const double unit = 1 / (1 + g), slope = g * unit;
-
-    return square * unit * unit + 2 * slope * unit * cross + slope * slope * spread;
+    const double unit = 1 / (sqrt(row->kappa) + g + row->c), slope = g * unit;
+    const double phi =
+        row->kappa * square * unit * unit + 2 * slope * unit * cross + slope * slope * spread;
+    if (!(row->c > 0)) return phi;
+    /* D of the row: tr C beside the block of the own token, one of those weights. */
+    const double tail = least.p > 0.5 ? fmin(v, 4 * product) : v, d = row->c * unit * tail;
+    return phi + 2 * d * length_at(row, unit, p, product) + d * d;
 }
 
 /* log of the maximum of Phi over a, b >= from. */
-static double log_phi(double n, double g, double from, double log_ceiling, size_t splits)
+static double log_phi_of(const two_heaviest *row, double from, double log_ceiling, size_t splits)
 {
-    const double log_unit = 2 * log1p(g);
-    const two_heaviest row = {g, log(n - 2)};
+    const double g = row->g, log_unit = 2 * log(sqrt(row->kappa) + g + row->c);
     const tl_bounds_box_problem problem = {.dim = 2,
                                            .lo = {from, from},
                                            .hi = {2 * g, 2 * g},
-                                           .context = &row,
+                                           .context = row,
                                            .upper = phi_upper,
                                            .ceiling = exp(log_ceiling - log_unit),
                                            .tolerance = 1e-6,
                                            .budget = splits};
 
     return log(tl_bounds_box_max(&problem)) + log_unit + rounding;
+}
+
+static double log_phi(double n, double g, double from, double log_ceiling, size_t splits)
+{
+    const two_heaviest row = {g, log(n - 2), 1, 0};
+
+    return log_phi_of(&row, from, log_ceiling, splits);
+}
+
+double tl_bounds_log_row_frobenius(double n, double g, double c, double kappa, double log_ceiling,
+                                   size_t splits)
+{
+    const two_heaviest row = {g, log(n - 2), kappa, c};
+
+    if (n < 3 || !(g > 0) || n > most_tokens) return log_ceiling;
+    return fmin(log_ceiling, log_phi_of(&row, bottom, log_ceiling, splits));
 }
 
 /* What holds for every row of n tokens or more. */

@@ -23,7 +23,7 @@
     X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
       "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
     X(D, "d", 'd', COUNT, "D", NULL, 1, 1048576, NULL,                                            \
-      "width of the tokens, for a conjecture that speaks of it")                                  \
+      "width of the tokens, for norm fro, or a conjecture that speaks of it")                     \
     X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL, "the same as --radius inf")          \
     X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
       "the logarithm of a bound of your own, over n, g, R, norm_a, norm_v, ..: see tightlip "     \
