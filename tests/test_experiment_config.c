@@ -55,7 +55,8 @@ static const row refused[] = {
     {END("bounds = ();"), TL_ERR_PARSE, "expected a text or a list of texts"},
     /* Attention. */
     {LAYER("kind = \"l2\"; A = 1.0; V = 1.0; d = 1;"), TL_ERR_UNSUPPORTED, "expected heads"},
-    {LAYER("mask = \"causal\"; A = 1.0; V = 1.0; d = 1;"), TL_ERR_UNSUPPORTED, "found \"causal\""},
+    {LAYER("mask = \"causal\"; A = 1.0; V = 1.0; d = 1;"), TL_ERR_UNSUPPORTED,
+     "expected a finite n, found \"inf\""},
     {LAYER("A = ([1.0, 0.0], [0.0]); V = 1.0;"), TL_ERR_SHAPE,
      "attention.A[1]: expected 2 numbers as in the first row, found 1"},
     {LAYER("A = (); V = 1.0;"), TL_ERR_PARSE, "expected rows such as"},

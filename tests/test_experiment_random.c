@@ -247,9 +247,6 @@ Test(experiment_random, refused)
         {"name = \"t\"; attention = { mask = \"causal\"; d = 1; A = 1.0; V = 1.0; };\n"
          "tokens = { values = ([1.0], [0.0]); multiplicity = [2, 1]; };",
          "tokens"},
-        {"name = \"t\"; attention = { mask = \"causal\"; d = 1; A = 1.0; V = 1.0; };\n"
-         "domain = { kind = \"ball\"; radius = 1.0; }; n = 3; search = { };",
-         "expected \"none\""},
         {"name = \"t\"; attention = { d = 2; A = \"rotation\"; V = \"identity\"; };\n"
          "tokens = { construction = \"castin\"; radius = 1.0; n = 3; };",
          "expected real eigenvalues"},

@@ -89,6 +89,9 @@ static tl_status read_atoms(const tl_bindings *b, const tl_cell *cell, tl_search
     tl_status s;
 
     if (cell->tokens && cell->tokens->m > 4) atoms = (long long)cell->tokens->m;
+    /* Under a mask every token is an atom; the check of the search has a word on too many. */
+    if (p->layer->mask != TL_MASK_NONE && p->n <= TL_SEARCH_TOKENS_MAX && p->n > (uint64_t)atoms)
+        atoms = (long long)p->n;
     s = tl_bindings_integer(b, b->experiment->search, "atoms", "atoms", 1, 1000000, &atoms, NULL,
                             err);
     p->atoms = (size_t)atoms;
@@ -121,6 +124,22 @@ static tl_status read_search(const tl_bindings *b, tl_cell *cell, tl_error *err)
     return s ? tl_config_fail(ex, ex->search, err, s, "%s", inner.text) : TL_OK;
 }
 
+/* n, and what of the layer depends on it. Rows of a mask say what n is where nothing else does. */
+static tl_status settle_n(const tl_bindings *b, tl_cell *cell, tl_error *err)
+{
+    const tl_experiment *ex = b->experiment;
+    const tl_layer *layer = cell->attention.layer;
+    tl_status s = TL_OK;
+
+    if (ex->search || ex->exact.on)
+        s = read_n(b, cell, &cell->n, err);
+    else if (cell->tokens)
+        cell->n = cell->tokens->n;
+    if (layer->mask == TL_MASK_GENERAL && !cell->tokens && !ex->n && !tl_bindings_find(b, "n"))
+        cell->n = layer->seen_n;
+    return s ? s : tl_kind_finish(b, cell->n, &cell->attention, err);
+}
+
 /* The layer takes them. */
 static tl_status check_tokens(const tl_bindings *b, const tl_cell *cell, tl_error *err)
 {
@@ -145,10 +164,10 @@ tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
     if (!cell) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     cell->index = b->cell;
     s = tl_layer_spec_read(b, &cell->attention, err);
-    if (!s && ex->tokens) s = tl_tokens_read(b, cell->attention.layer, &cell->tokens, err);
+    if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
+    if (!s) s = settle_n(b, cell, err);
     if (!s && cell->tokens) s = check_tokens(b, cell, err);
     if (!s) s = tl_domain_spec_read(b, cell, err);
-    if (!s && (ex->search || ex->exact.on)) s = read_n(b, cell, &cell->n, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
     if (!s && ex->search) s = read_search(b, cell, err);
     if (s) {

@@ -1,7 +1,6 @@
 /* Certificates of a cell: found values and bounds in ball arithmetic, into its record. */
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "experiment/internal.h"
 #include "tightlip/certify.h"
@@ -23,20 +22,12 @@ int tl_certified_set_lower(json_t *value, const tl_problem *witness)
 static tl_status worst_layer(const tl_layer *found, double norm_a, tl_layer **out, tl_error *err)
 {
     const size_t d = found->d;
-    double *A = calloc(d * d, sizeof *A);
-    tl_head head = found->head[0];
-    tl_status s;
+    const tl_status s = tl_layer_copy(out, found);
 
-    if (!A) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    for (size_t i = 0; i < d; i++)
-        A[i * (d + 1)] = found->kind == TL_KIND_L2
-                             ? sqrt(norm_a * sqrt((double)d)) * (1 + 4 * DBL_EPSILON)
-                             : norm_a;
-    head.k = d;
-    head.Q = A;
-    s = tl_layer_alloc(out, found->kind, found->mask, d, 1, &head, found->O, found->out, err);
-    free(A);
-    return s;
+    if (s) return tl_fail(err, s, "out of memory");
+    memset((*out)->head[0].Q, 0, d * d * sizeof(double));
+    for (size_t i = 0; i < d; i++) (*out)->head[0].Q[i * (d + 1)] = norm_a;
+    return TL_OK;
 }
 
 /* Bounds that look at the tokens (local) or the others, of `problem`. */

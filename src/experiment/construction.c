@@ -45,11 +45,9 @@ static tl_status read_size(const tl_bindings *b, const char *key, double *out, t
 }
 
 /* One token at first u, the others at rest u. Under a mask every token is listed. */
-static tl_status measure_of(const tl_layer *layer, uint64_t n, const double *u, double first,
+static tl_status measure_of(size_t d, bool listed, uint64_t n, const double *u, double first,
                             double rest, tl_measure **out, tl_error *err)
 {
-    const size_t d = layer->d;
-    const bool listed = layer->mask != TL_MASK_NONE;
     const size_t m = listed ? (size_t)n : n > 1 ? 2 : 1;
     const uint64_t count[2] = {1, n - 1};
     double *x = malloc(m * d * sizeof *x);
@@ -63,11 +61,13 @@ static tl_status measure_of(const tl_layer *layer, uint64_t n, const double *u, 
     return s;
 }
 
-static tl_status castin(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
+static tl_status castin(const tl_bindings *b, const tl_layer_spec *attention, tl_measure **out,
                         tl_error *err)
 {
     static const char *const keys[] = {"construction", "radius", "n", "head"};
     const config_setting_t *group = b->experiment->tokens;
+    const tl_layer *layer = attention->layer;
+    const bool listed = layer->mask != TL_MASK_NONE || attention->self_masked;
     long long head = 0;
     uint64_t n = 0;
     double radius = 0, *u = NULL;
@@ -75,7 +75,7 @@ static tl_status castin(const tl_bindings *b, const tl_layer *layer, tl_measure 
     tl_error inner = {0};
     tl_status s = tl_config_keys(b->experiment, group, keys, 4, err);
 
-    if (!s) s = read_n(b, layer->d, layer->mask != TL_MASK_NONE, &n, err);
+    if (!s) s = read_n(b, layer->d, listed, &n, err);
     if (!s) s = read_size(b, "radius", &radius, err);
     if (!s)
         s = tl_bindings_integer(b, group, "head", NULL, 0, (long long)layer->heads - 1, &head, NULL,
@@ -84,7 +84,9 @@ static tl_status castin(const tl_bindings *b, const tl_layer *layer, tl_measure 
     u = malloc(layer->d * sizeof *u);
     if (!u) return no_memory(b, err);
     s = tl_castin_tokens(layer, (size_t)head, u, &tokens, &inner);
-    if (!s) s = measure_of(layer, n, u, radius * tokens.first, radius * tokens.rest, out, &inner);
+    if (!s)
+        s = measure_of(layer->d, listed, n, u, radius * tokens.first, radius * tokens.rest, out,
+                       &inner);
     free(u);
     return s ? tl_config_fail(b->experiment, group, err, s, "%s",
                               inner.text[0] ? inner.text : tl_status_text(s))
@@ -131,8 +133,8 @@ static tl_status normal(const tl_bindings *b, const tl_layer *layer, tl_measure 
              : TL_OK;
 }
 
-tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
-                              tl_error *err)
+tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer_spec *attention,
+                              tl_measure **out, tl_error *err)
 {
     static const char *const names[] = {"castin", "normal"};
     const config_setting_t *at = config_setting_get_member(b->experiment->tokens, "construction");
@@ -140,7 +142,7 @@ tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer *layer, tl_me
     tl_status s = tl_config_text(b->experiment, at, &word, err);
 
     if (s) return s;
-    if (strcmp(word, names[0]) == 0) return castin(b, layer, out, err);
-    if (strcmp(word, names[1]) == 0) return normal(b, layer, out, err);
+    if (strcmp(word, names[0]) == 0) return castin(b, attention, out, err);
+    if (strcmp(word, names[1]) == 0) return normal(b, attention->layer, out, err);
     return tl_config_unknown(b->experiment, at, err, "construction", word, names, 2);
 }

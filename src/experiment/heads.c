@@ -61,8 +61,9 @@ static tl_status read_short_head(const tl_bindings *b, const config_setting_t *a
     return s;
 }
 
-static tl_status read_long_head(const tl_bindings *b, const config_setting_t *at, size_t d,
-                                head_parts *p, tl_head *head, tl_error *err)
+/* Kind cosine scales by its own constants. */
+static tl_status read_long_head(const tl_bindings *b, tl_kind kind, const config_setting_t *at,
+                                size_t d, head_parts *p, tl_head *head, tl_error *err)
 {
     static const char *const keys[] = {"Q", "K", "V", "bq", "bk", "bv", "scale"};
     double scale;
@@ -79,7 +80,7 @@ static tl_status read_long_head(const tl_bindings *b, const config_setting_t *at
         return tl_config_fail(b->experiment, at, err, TL_ERR_SHAPE,
                               "expected Q and K of one shape, found %zu x %zu and %zu x %zu",
                               p->Q.rows, p->Q.cols, p->K.rows, p->K.cols);
-    scale = 1 / sqrt((double)p->Q.rows);
+    scale = kind == TL_KIND_COSINE ? 1 : 1 / sqrt((double)p->Q.rows);
     s = tl_bindings_real(b, at, "scale", NULL, &scale, NULL, err);
     *head = (tl_head){.k = p->Q.rows,
                       .v = p->V.rows,
@@ -116,7 +117,7 @@ static tl_status read_heads(const tl_bindings *b, tl_kind kind, const config_set
         bool brief = config_setting_is_group(at) && config_setting_get_member(at, "A");
         tl_status s = kind == TL_KIND_L2 ? read_tied_head(b, at, *d, &parts[h], &head[h], err)
                       : brief            ? read_short_head(b, at, *d, &parts[h], &head[h], err)
-                                         : read_long_head(b, at, *d, &parts[h], &head[h], err);
+                              : read_long_head(b, kind, at, *d, &parts[h], &head[h], err);
         if (s) return s;
         if (*d == 0) *d = parts[h].Q.cols;
         if (parts[h].Q.cols != *d || parts[h].V.cols != *d)
@@ -148,7 +149,7 @@ static tl_status read_output(const tl_bindings *b, const tl_head *head, size_t h
 
 tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    static const char *const keys[] = {"kind", "mask", "d", "heads", "output"};
+    static const char *const keys[] = {"d", "heads", "output"};
     const tl_experiment *ex = b->experiment;
     const config_setting_t *list = config_setting_get_member(ex->attention, "heads");
     size_t heads = config_setting_is_list(list) ? (size_t)config_setting_length(list) : 0, d;
@@ -156,7 +157,7 @@ tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error
     tl_head *head = calloc(heads + 1, sizeof *head);
     tl_matrix O = {0};
     long long width = 0;
-    tl_status s = tl_config_keys(ex, ex->attention, keys, 5, err);
+    tl_status s = tl_layer_keys(b, keys, 3, err);
 
     if (!s && heads == 0)
         s = tl_config_fail(ex, list, err, TL_ERR_PARSE,

@@ -6,46 +6,13 @@
 
 #include "tightlip/model.h"
 
-/* What the search and the bounds of an experiment can do today; without a search tokens may be
- * masked. */
-static tl_status check_kind(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+tl_status tl_layer_keys(const tl_bindings *b, const char *const *keys, size_t count, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
-    const config_setting_t *kind = config_setting_get_member(group, "kind");
-    char *word = NULL;
-    tl_status s = tl_bindings_text(b, group, "kind", "kind", &word, err);
+    const char *all[16];
 
-    if (!s && word &&
-        (tl_kind_from_name(word, &out->kind) ||
-         (out->kind != TL_KIND_DOT && out->kind != TL_KIND_L2)))
-        s = tl_config_fail(b->experiment, kind ? kind : group, err, TL_ERR_UNSUPPORTED,
-                           "expected \"dot\" or \"l2\", found \"%.60s\"", word);
-    if (!s && out->kind == TL_KIND_L2 && !config_setting_get_member(group, "heads") &&
-        !config_setting_get_member(group, "random"))
-        s = tl_config_fail(b->experiment, kind ? kind : group, err, TL_ERR_UNSUPPORTED,
-                           "kind \"l2\": expected heads = ({ Q; V; }, ..), found none");
-    free(word);
-    return s;
-}
-
-static tl_status check_mask(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
-{
-    const config_setting_t *group = b->experiment->attention;
-    const config_setting_t *mask = config_setting_get_member(group, "mask");
-    const bool free_choice = !b->experiment->search && !b->experiment->exact.on &&
-                             !config_setting_get_member(group, "module");
-    const char *word;
-    tl_status s;
-
-    if (!mask) return TL_OK;
-    s = tl_config_text(b->experiment, mask, &word, err);
-    if (s) return s;
-    if (tl_mask_from_name(word, &out->mask) || out->mask == TL_MASK_GENERAL ||
-        (out->mask != TL_MASK_NONE && !free_choice))
-        return tl_config_fail(b->experiment, mask, err, TL_ERR_UNSUPPORTED,
-                              "expected \"none\"%s, found \"%.60s\"",
-                              free_choice ? " or \"causal\"" : "", word);
-    return TL_OK;
+    for (size_t i = 0; i < TL_KIND_KEYS; i++) all[i] = tl_kind_keys[i];
+    for (size_t i = 0; i < count; i++) all[TL_KIND_KEYS + i] = keys[i];
+    return tl_config_keys(b->experiment, b->experiment->attention, all, TL_KIND_KEYS + count, err);
 }
 
 static tl_status read_norm(const tl_bindings *b, const char *key, tl_matrix_context *context,
@@ -113,17 +80,16 @@ static tl_status read_short_matrices(const tl_bindings *b, tl_layer_spec *out, t
 
 static tl_status read_short(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    static const char *const keys[] = {"kind", "mask", "d", "A", "V", "norm_a", "norm_v"};
-    const config_setting_t *group = b->experiment->attention;
+    static const char *const keys[] = {"d", "A", "V", "norm_a", "norm_v"};
     tl_matrix A = {0}, V = {0};
     tl_head head = {.scale = 1};
-    tl_status s = tl_config_keys(b->experiment, group, keys, sizeof keys / sizeof *keys, err);
+    tl_status s = tl_layer_keys(b, keys, sizeof keys / sizeof *keys, err);
 
     if (!s) s = read_short_matrices(b, out, &A, &V, err);
     if (!s) {
         head = (tl_head){.k = A.rows, .v = V.rows, .Q = A.a, .V = V.a, .scale = 1};
         out->worst_a = A.worst;
-        s = tl_layer_alloc(&out->layer, TL_KIND_DOT, out->mask, A.cols, 1, &head, NULL, 0, err);
+        s = tl_layer_alloc(&out->layer, out->kind, out->mask, A.cols, 1, &head, NULL, 0, err);
     }
     free(A.a);
     free(V.a);
@@ -151,12 +117,12 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
                              tl_layer_spec *out, tl_error *err)
 {
     static const char *const keys[] = {"file", "prefix", "heads", "head"};
-    static const char *const outer[] = {"kind", "mask", "module"};
+    static const char *const outer[] = {"module"};
     const config_setting_t *at;
     char *file = NULL, *prefix = NULL, *path = NULL;
     tl_module_spec spec = {0};
     tl_safetensors *tensors = NULL;
-    tl_status s = tl_config_keys(b->experiment, b->experiment->attention, outer, 3, err);
+    tl_status s = tl_layer_keys(b, outer, 1, err);
 
     if (!s) s = tl_config_keys(b->experiment, module, keys, 4, err);
     if (!s) s = tl_config_require(b->experiment, module, "file", &at, err);
@@ -167,6 +133,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
         s = path ? tl_safetensors_open(&tensors, path, err)
                  : tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
         if (!s) s = tl_model_layer(tensors, &spec, &out->layer, err);
+        if (!s) out->layer->mask = out->mask;
         if (s && path)
             tl_error_prefix(err, "%s:%u: attention.module", b->experiment->path,
                             config_setting_source_line(module));
@@ -179,19 +146,25 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
     return s;
 }
 
-tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+static tl_status read_matrices(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention, *module;
-    tl_status s;
+    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *module = config_setting_get_member(group, "module");
 
-    *out = (tl_layer_spec){.norm_a = 1};
-    if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
-    s = check_kind(b, out, err);
-    if (!s) s = check_mask(b, out, err);
-    if (s) return s;
-    module = config_setting_get_member(group, "module");
     if (module) return read_module(b, module, out, err);
     if (config_setting_get_member(group, "random")) return tl_layer_random_read(b, out, err);
     if (config_setting_get_member(group, "heads")) return tl_layer_heads_read(b, out, err);
     return read_short(b, out, err);
+}
+
+tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
+{
+    const config_setting_t *group = b->experiment->attention;
+    tl_status s;
+
+    *out = (tl_layer_spec){.norm_a = 1};
+    if (!config_setting_is_group(group)) return tl_config_keys(b->experiment, group, NULL, 0, err);
+    s = tl_kind_read(b, out, err);
+    if (!s) s = read_matrices(b, out, err);
+    return s ? s : tl_kind_apply(b, out, err);
 }

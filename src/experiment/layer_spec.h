@@ -40,8 +40,9 @@ TL_MUST_USE tl_status tl_matrix_preset(const tl_bindings *b, const config_settin
 
 typedef struct {
     tl_kind kind;
-    tl_mask mask;
-    tl_layer *layer; /* owned */
+    tl_mask mask;     /* none or causal; general ones are put on the layer */
+    bool self_masked; /* all but the diagonal: on the layer when n is known */
+    tl_layer *layer;  /* owned */
     bool worst_a;
     double norm_a;
     const char *no_witness; /* why records of evaluated cells leave weights out that are too large
@@ -53,10 +54,23 @@ TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *o
 /* attention.random: weights drawn at initialisation. */
 TL_MUST_USE tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 
-TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
+/* Settings of an attention group beside its matrices. */
+enum { TL_KIND_KEYS = 6 };
+extern const char *const tl_kind_keys[TL_KIND_KEYS];
+/* Kind and mask; then, on the layer, rows of a mask and constants; then what depends on n. */
+TL_MUST_USE tl_status tl_kind_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+TL_MUST_USE tl_status tl_kind_apply(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+/* n 0: infinite. */
+TL_MUST_USE tl_status tl_kind_finish(const tl_bindings *b, uint64_t n, tl_layer_spec *out,
                                      tl_error *err);
+/* The attention group has only the settings named, and those of every layer. */
+TL_MUST_USE tl_status tl_layer_keys(const tl_bindings *b, const char *const *keys, size_t count,
+                                    tl_error *err);
+
+TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention,
+                                     tl_measure **out, tl_error *err);
 /* tokens.construction: tokens made for the layer, or drawn. */
-TL_MUST_USE tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer *layer,
+TL_MUST_USE tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer_spec *attention,
                                           tl_measure **out, tl_error *err);
 
 #endif

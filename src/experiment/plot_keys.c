@@ -80,7 +80,8 @@ const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
 {
     tl_norm norm;
 
-    if (strcmp(name, "given") == 0 && !(ex->search && ex->tokens)) return "search and tokens";
+    if ((strcmp(name, "given") == 0 || strcmp(name, "gain") == 0) && !(ex->search && ex->tokens))
+        return "search and tokens";
     if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
         return "a setting compare with that norm";
     return NULL;

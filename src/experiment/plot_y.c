@@ -10,6 +10,8 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
      "best input found"},
     {"given", "given_log10", "given_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
      "at the given tokens"},
+    {"gain", "lower_log10", NULL, true, "found value over that at the given tokens",
+     "found / given tokens"},
     {"joint", "joint_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move together"},
     {"split", "split_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move apart"},
     {"objective", "objective_log10", NULL, true, "value of the objective", "best objective found"},
@@ -53,5 +55,8 @@ double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, 
     const double sure = number_in(table, row, what ? what->certified : NULL);
 
     if (certified) *certified = isfinite(sure);
-    return isfinite(sure) ? sure : number_in(table, row, what ? what->column : NULL);
+    if (isfinite(sure)) return sure;
+    const double base =
+        what && strcmp(what->name, "gain") == 0 ? number_in(table, row, "given_log10") : 0;
+    return number_in(table, row, what ? what->column : NULL) - base;
 }

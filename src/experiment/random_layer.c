@@ -54,10 +54,10 @@ static tl_status read_spec(const tl_bindings *b, const config_setting_t *group, 
                            tl_error *err)
 {
     static const char *const keys[] = {"d", "heads", "width", "std", "output_std", "seed", "head"};
-    static const char *const outer[] = {"kind", "mask", "random"};
+    static const char *const outer[] = {"random"};
     const config_setting_t *at;
     bool found = false;
-    tl_status s = tl_config_keys(b->experiment, b->experiment->attention, outer, 3, err);
+    tl_status s = tl_layer_keys(b, outer, 1, err);
 
     *r = (spec){.heads = 1, .seed = 1};
     if (!s) s = tl_config_keys(b->experiment, group, keys, sizeof keys / sizeof *keys, err);
@@ -113,6 +113,7 @@ static tl_status draw_head(const spec *r, tl_kind kind, size_t h, size_t slot, s
         head->K = NULL;
         head->scale = 1;
     }
+    if (kind == TL_KIND_COSINE) head->scale = 1; /* tau is in its place */
     return s;
 }
 

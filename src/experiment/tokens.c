@@ -94,7 +94,7 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *group,
     return s;
 }
 
-tl_status tl_tokens_read(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
+tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention, tl_measure **out,
                          tl_error *err)
 {
     const config_setting_t *at = b->experiment->tokens;
@@ -102,7 +102,7 @@ tl_status tl_tokens_read(const tl_bindings *b, const tl_layer *layer, tl_measure
     tl_status s;
 
     if (config_setting_is_group(at) && config_setting_get_member(at, "construction"))
-        return tl_tokens_construct(b, layer, out, err);
+        return tl_tokens_construct(b, attention, out, err);
     s = config_setting_is_group(at) ? read_group(b, at, &p, err)
                                     : tl_matrix_literal(b, at, &p.x, err);
 
