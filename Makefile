@@ -315,6 +315,7 @@ results: all ## run every experiment into results/
 	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
 	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
 	$(Q)python3 experiments/summary.py results
+	$(Q)$(PROGRAM) report $(sort $(dir $(wildcard results/*/manifest.json))) -o results/index.html
 
 .PHONY: plots
 plots: all ## draw the plots of results/ again from their data

@@ -58,4 +58,11 @@ TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
  */
 TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
 
+/* One self-contained HTML page over results directories, in that order: question, plot, a sortable
+ * table of found values and bounds, refutations, witnesses for download, how to run it again. Reads
+ * manifest.json, cells.ndjson and, where it is there, plot.svg of each. Errors: TL_ERR_IO,
+ * TL_ERR_PARSE with file and line. */
+TL_MUST_USE tl_status tl_experiment_report(const char *const *directories, size_t count,
+                                           const char *path, tl_error *err);
+
 #endif
