@@ -22,7 +22,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- what is built -------------------------------------------------------------------------------
-MODULES := base linalg attention bounds search attack certify model experiment
+MODULES := base linalg attention bounds search attack certify model robust experiment
 LIB_C := $(sort $(wildcard $(MODULES:%=src/%/*.c)))
 LIB_CXX := $(sort $(wildcard $(MODULES:%=src/%/*.cpp)))
 CLI_C := $(sort $(wildcard src/cli/*.c))
@@ -67,7 +67,13 @@ pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')
 MUPARSER ?= $(shell $(PKG_CONFIG) --exists muparser 2>/dev/null && echo yes)
 MUPARSER_LIBS := $(if $(MUPARSER),-lmuparser)
 MUPARSER_CFLAGS := $(if $(MUPARSER),-DTL_WITH_MUPARSER)
-PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS)
+# Compressed images and SVHN's MATLAB files; ZLIB= and MATIO= build without them.
+ZLIB ?= $(shell $(PKG_CONFIG) --exists zlib 2>/dev/null && echo yes)
+MATIO ?= $(shell $(PKG_CONFIG) --exists matio 2>/dev/null && echo yes)
+IMAGE_LIBS := $(if $(MATIO),-lmatio) $(if $(ZLIB),-lz)
+IMAGE_CFLAGS := $(if $(ZLIB),-DTL_WITH_ZLIB) \
+    $(if $(MATIO),-DTL_WITH_MATIO $(shell $(PKG_CONFIG) --cflags matio 2>/dev/null))
+PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS) $(IMAGE_CFLAGS)
 # GSL's own CBLAS stays out: the provider below has the same names.
 PKG_LIBS := $(filter-out -lgslcblas -lm,$(call pkg,--libs,gsl jansson libconfig,-lgsl -ljansson -lconfig))
 CRITERION_CFLAGS := $(call pkg,--cflags,criterion)
@@ -80,14 +86,14 @@ BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
 ARB_LIBS ?= -lflint-arb -lflint -lgmp
 # Linear programs of optimal transport; no pkg-config file either.
 GLPK_LIBS ?= -lglpk
-LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) $(GLPK_LIBS) -lm
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) $(GLPK_LIBS) $(IMAGE_LIBS) -lm
 
 BLAS_PACKAGES_openblas := libopenblas-dev
 BLAS_PACKAGES_blis := libblis-dev liblapack-dev
 BLAS_PACKAGES_generic := libblas-dev liblapack-dev
 PACKAGES := build-essential g++ pkg-config git \
     libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
-    libflint-arb-dev libflint-dev libmuparser-dev libglpk-dev \
+    libflint-arb-dev libflint-dev libmuparser-dev libglpk-dev zlib1g-dev libmatio-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
     clang clang-format cppcheck libomp-dev libclang-rt-dev python3
 

@@ -3,6 +3,7 @@
 #define TIGHTLIP_BOUNDS_FROBENIUS_H
 
 #include "tightlip/bounds.h"
+#include "tightlip/lofast.h"
 
 typedef enum { TL_LOFAST, TL_LOFAST_FINE, TL_LOFAST_COARSE } tl_lofast_form;
 
@@ -18,5 +19,9 @@ typedef struct {
  * d) up to 1024 rows and columns, of m x m above. */
 TL_MUST_USE tl_status tl_bounds_lofast(const tl_bound_query *query, tl_lofast_form form,
                                        bool residual, tl_lofast *result);
+
+/* The curve of one form. */
+TL_MUST_USE tl_status tl_bounds_lofast_curve(tl_lofast_curve *curve, const tl_bound_query *query,
+                                             tl_lofast_form form, bool residual);
 
 #endif
