@@ -38,6 +38,9 @@ def section(directory):
     config = manifest["config"]
     with (directory / "data.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    if "invert" in config:
+        last = [number(r["error"]) for r in rows if r["iteration"] == str(config["invert"]["iterations"])]
+        rows = [r for r in rows if r["iteration"] == "0"]
     logs = [v for v in (number(r["lower_log10"]) for r in rows) if v is not None]
     ratios = [v for v in (number(r["ratio_log10"]) for r in rows) if v is not None]
     lines = [f"## {directory.name}", "", config.get("title", directory.name), "",
@@ -52,6 +55,9 @@ def section(directory):
         lines[-1] += f" Best bound over value: {spread(ratios)}."
     if config.get("plot", {}).get("kind") == "map":
         lines += [line for kind in ("proven", "published") for line in provenance(rows, kind)]
+    if "invert" in config:
+        ends = [v for v in last if v is not None]
+        lines.append(f"Inverted by {config['invert']['iterations']} iterations: relative errors {min(ends):.2g} to {max(ends):.2g}.")
     searched = [r["exact_search_missed"] for r in rows if r.get("exact_search_missed")]
     if "exact" in config:
         closed = sum(r["exact_finished"] == "1" for r in rows)

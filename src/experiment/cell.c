@@ -169,6 +169,7 @@ tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
     if (!s && cell->tokens) s = check_tokens(b, cell, err);
     if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
+    if (!s && ex->invert.on) s = tl_invert_check(b, cell, err);
     if (!s && ex->search) s = read_search(b, cell, err);
     if (s) {
         char where[256];

@@ -87,6 +87,7 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     tl_buffer_text(b, more);
     for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
+    if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
     for (size_t i = 0; i < ex->compared; i++)
         tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
     for (size_t i = 0; i < ex->bounds; i++) {
@@ -134,7 +135,21 @@ static void put_best(tl_buffer *b, const json_t *record, const char *key, const 
     put_ratio(b, json_object_get(record, ratio));
 }
 
-static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
+static void put_iteration(tl_buffer *b, const json_t *record, size_t t)
+{
+    const json_t *invert = json_object_get(record, "invert");
+    const json_t *error = json_array_get(json_object_get(invert, "errors"), t);
+
+    tl_buffer_print(b, ",%zu,", t);
+    put_value(b, error);
+    tl_buffer_text(b, ",");
+    if (json_number_value(error) > 0) tl_buffer_print(b, "%.17g", log10(json_number_value(error)));
+    tl_buffer_text(b, ",");
+    put_value(b, json_object_get(invert, "local_factor"));
+}
+
+/* t: of the iterations, where a cell has a row for each. */
+static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t t)
 {
     const json_t *lower = json_object_get(record, "lower");
     const json_t *variables = json_object_get(record, "variables");
@@ -166,6 +181,7 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record)
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
     }
+    if (ex->invert.on) put_iteration(b, record, t);
     for (size_t i = 0; i < ex->compared; i++) {
         const json_t *values = json_object_get(record, "compare");
         tl_buffer_text(b, ",");
@@ -200,7 +216,8 @@ tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
             free(b.text);
             return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
         }
-        put_row(&b, ex, record);
+        for (size_t t = 0; t <= (ex->invert.on ? ex->invert.iterations : 0); t++)
+            put_row(&b, ex, record, t);
         tl_csv_note(ex, record, cell++, summary);
         json_decref(record);
         line = end ? end + 1 : line + size;

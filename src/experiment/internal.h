@@ -49,6 +49,12 @@ typedef struct {
     size_t boxes;
 } tl_exact_wish;
 
+typedef struct {
+    bool on; /* residual layers of cells are inverted */
+    const tl_bound *bound;
+    size_t iterations;
+} tl_invert_wish;
+
 struct tl_experiment {
     char *path, *directory; /* owned; directory ends in '/' or is empty */
     config_t tree;
@@ -64,6 +70,7 @@ struct tl_experiment {
     bool warm;    /* cells start from the witnesses of their neighbours too */
     bool certify; /* found values and bounds in ball arithmetic as well */
     tl_exact_wish exact;
+    tl_invert_wish invert;
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows, then of conjectures */
     tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
@@ -155,9 +162,10 @@ char *tl_bindings_path(const tl_bindings *b, const char *path);
 typedef struct {
     size_t index;
     tl_layer_spec attention;
-    tl_measure *tokens; /* owned, or NULL */
-    tl_domain *domain;  /* owned, or NULL */
-    uint64_t n;         /* of the search or the enclosure; 0: infinite */
+    tl_measure *tokens;  /* owned, or NULL */
+    tl_domain *domain;   /* owned, or NULL */
+    uint64_t n;          /* of the search or the enclosure; 0: infinite */
+    double c, log_bound; /* of the inversion: x + c F(x)/bound */
     bool searched;
     tl_search_problem problem; /* borrows from this cell */
     tl_search_settings settings;
@@ -187,6 +195,14 @@ TL_MUST_USE tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *c
                                        tl_error *err);
 json_t *tl_supremum_json(const tl_supremum *supremum);
 void tl_supremum_clear(tl_supremum *supremum);
+
+/* ---- inversion (the group `invert`) ---- */
+TL_MUST_USE tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+/* c and the bound of the cell; refuses what cannot be inverted. */
+TL_MUST_USE tl_status tl_invert_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
+/* record.invert: the errors after 0, 1, .. iterations; nothing where none are wanted. */
+TL_MUST_USE tl_status tl_invert_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
+                                    double log_norm, tl_error *err);
 
 /* ---- records ---- */
 /* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the

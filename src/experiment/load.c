@@ -182,7 +182,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     static const char *const keys[] = {"name",   "title",   "question",   "attention", "tokens",
                                        "n",      "domain",  "sweep",      "search",    "norm",
                                        "bounds", "plot",    "conjecture", "certify",   "exact",
-                                       "paper",  "finding", "compare"};
+                                       "paper",  "finding", "compare",    "invert"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -201,6 +201,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
     if (!s) s = read_certify(ex, root, err);
     if (!s) s = tl_exact_read(ex, config_setting_get_member(root, "exact"), err);
+    if (!s) s = tl_invert_read(ex, config_setting_get_member(root, "invert"), err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,

@@ -69,8 +69,12 @@ static void series_of(const tl_plot *p, size_t row, char *text, size_t size)
         const char *name = json_string_value(json_array_get(list, i));
         size_t col = tl_table_column(p->table, name), used = strlen(text);
         if (col == SIZE_MAX) continue;
+        const char *value = tl_table_at(p->table, row, col);
+        const double x = tl_table_number(p->table, row, col);
+        char brief[40]; /* 0.7, which the table has to 17 digits */
+        (void)snprintf(brief, sizeof brief, "%.15g", x);
         (void)snprintf(text + used, size - used, "%s%s = %s", used ? ", " : "", name,
-                       tl_table_at(p->table, row, col));
+                       strchr(value, '.') && isfinite(x) ? brief : value);
     }
 }
 
@@ -248,7 +252,8 @@ static void name_curves(tl_plot *p)
                            tl_bound_find(c->key) ? "bound" : "conjecture", c->key,
                            c->series[0] ? ", " : "", c->series);
         else if (!p->several_y && c->series[0])
-            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);
+            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s",
+                           strcmp(c->key, "error") == 0 ? c->key : alone, sure, c->series);
         else
             (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s%s", found_legend(p, c->key),
                            p->several_y && judged[0] ? "" : sure,

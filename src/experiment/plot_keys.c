@@ -11,6 +11,7 @@ static const char *const axis_names[][2] = {
     {"norm_a", "norm of the logit matrix  ‖A‖₂"},
     {"norm_v", "norm of the value matrix  ‖V‖₂"},
     {"d", "token width d"},
+    {"iteration", "iteration t"},
     {"atoms", "number of distinct tokens (atoms) searched"},
     {"epsilon", "radius of the Frobenius ball"},
     {"mass_ratio", "mass of the first atom over the mass of all others"},
@@ -82,6 +83,7 @@ const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
 
     if ((strcmp(name, "given") == 0 || strcmp(name, "gain") == 0) && !(ex->search && ex->tokens))
         return "search and tokens";
+    if (strcmp(name, "error") == 0 && !ex->invert.on) return "a group invert";
     if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
         return "a setting compare with that norm";
     return NULL;

@@ -27,18 +27,19 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
 {
     static const char *const logs[] = {"", "x", "y", "xy"};
     const tl_variable *x = default_x(ex);
-    const char *name = x ? x->name : "cell";
+    const char *name = ex->invert.on ? "iteration" : x ? x->name : "cell";
     tl_status s;
 
-    if (ex->variables)
+    if (ex->variables && !ex->invert.on)
         s = tl_plot_key_choice(ex, out, group, "x", name, variables, ex->variables, err);
     else
-        s = tl_plot_key_choice(ex, out, group, "x", "cell", &name, 1, err);
+        s = tl_plot_key_choice(ex, out, group, "x", name, &name, 1, err);
     if (s) return s;
     name = json_string_value(json_object_get(out, "x"));
     for (size_t i = 0; i < ex->variables; i++)
         if (strcmp(ex->variable[i].name, name) == 0) x = &ex->variable[i];
-    s = tl_plot_key_choice(ex, out, group, "log", x && x->log ? "xy" : "y", logs, COUNT(logs), err);
+    s = tl_plot_key_choice(ex, out, group, "log", x && x->log && !ex->invert.on ? "xy" : "y", logs,
+                           COUNT(logs), err);
     if (!s) s = tl_plot_key_text(ex, out, group, "xlabel", tl_plot_axis_label(name), err);
     return s;
 }
@@ -119,8 +120,9 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
     if (s) return s;
     list = json_object_get(out, "y");
     if (!list) {
-        list = given ? json_pack("[s, s, s]", "lower", "given", "bounds")
-                     : json_pack("[s, s]", "lower", "bounds");
+        list = ex->invert.on ? json_pack("[s]", "error")
+               : given       ? json_pack("[s, s, s]", "lower", "given", "bounds")
+                             : json_pack("[s, s]", "lower", "bounds");
         if (json_object_set_new(out, "y", list)) return tl_plot_key_memory(ex, err);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -33,6 +33,7 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"inf2", "norm:inf2", NULL, true, "norms of the Jacobian", "largest token movement ‖J‖_{∞,2}"},
     {"fro", "norm:fro", NULL, true, "norms of the Jacobian", "Frobenius norm"},
     {"jt-f", "norm:jt-f", NULL, true, "√|J′f|  (no norm)", "√|J′f|, not a Lipschitz constant"},
+    {"error", "error_log10", NULL, true, "relative error of the inverse  |x_t − x| / |x|", "error"},
     {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
 };
 

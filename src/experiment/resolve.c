@@ -65,6 +65,9 @@ tl_status tl_resolve(tl_experiment *ex, tl_error *err)
         bad = bad || fill(exact, "tolerance", json_real(ex->exact.tolerance));
         bad = bad || fill(exact, "boxes", json_integer((json_int_t)ex->exact.boxes));
     }
+    if (ex->invert.on)
+        bad = bad || fill(json_object_get(root, "invert"), "iterations",
+                          json_integer((json_int_t)ex->invert.iterations));
     bad = bad || fill(root, "certify", json_boolean(ex->certify));
     bad = bad || json_object_set_new(root, "bounds", bound_keys(ex));
     return bad ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path) : TL_OK;
