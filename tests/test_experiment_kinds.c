@@ -237,3 +237,45 @@ Test(experiment_kinds, given_construction_under_a_mask)
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }
+
+#define TWO                                                              \
+    "name = \"t\"; " BALL SEARCH "n = 2; attention = ("                  \
+    "{ name = \"one\"; A = ([2.0]); V = ([1.0]); },"                     \
+    "{ name = \"other\"; kind = \"l2\"; value_factor = false; heads = (" \
+    "{ Q = ([1.0, 0.0]); K = ([0.0, 3.0]); V = ([1.0, 0.0]); }); });"
+
+Test(experiment_kinds, several_layers_in_one_sweep)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir, TWO "sweep = { variable = \"attention\"; values = (\"one\", \"other\"); };");
+    tl_cell *one = cell_at(ex, 0), *other = cell_at(ex, 1);
+    cr_expect_eq(one->attention.layer->kind, TL_KIND_DOT);
+    cr_expect_float_eq(one->attention.layer->head->Q[0], 2, 0);
+    cr_expect_eq(other->attention.layer->kind, TL_KIND_L2);
+    cr_expect_eq(other->attention.layer->d, 2);
+    cr_expect_not(other->attention.layer->value_factor);
+    cr_expect_float_eq(other->attention.layer->head->K[1], 3, 0);
+    cr_expect_not(tl_layer_tied(other->attention.layer));
+    tl_cell_free(one);
+    tl_cell_free(other);
+    tl_experiment_free(ex);
+    static const char *const rows[][2] = {
+        {TWO, "expected a sweep over \"attention\""},
+        {TWO "sweep = { variable = \"attention\"; values = (\"none\"); };",
+         "expected a group named \"none\""},
+        {"name = \"t\"; " BALL SEARCH "attention = ({ A = ([2.0]); V = ([1.0]); });"
+         "sweep = { variable = \"attention\"; values = (\"a\"); };",
+         "expected a setting \"name\""},
+        {LAYER("name = \"x\";") SEARCH, "unknown setting \"name\""},
+        {LAYER("value_factor = true;") SEARCH, "expected kind \"l2\" beside it"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tl_error err = {0};
+        const char *path = scratch_write(&dir, "refused.cfg", rows[i][0], strlen(rows[i][0]));
+        cr_expect_neq(tl_experiment_load(&ex, path, &err), TL_OK, "row %zu", i);
+        cr_expect(strstr(err.text, rows[i][1]), "row %zu: %s", i, err.text);
+    }
+    scratch_clear(&dir);
+}

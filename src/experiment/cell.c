@@ -155,15 +155,46 @@ static tl_status check_tokens(const tl_bindings *b, const tl_cell *cell, tl_erro
     return s ? tl_config_fail(ex, ex->tokens, err, s, "%s", inner.text) : TL_OK;
 }
 
-tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_error *err)
+/* The attention group, or the one that the variable "attention" names. */
+static tl_status choose_attention(const tl_bindings *b, const config_setting_t **out, tl_error *err)
 {
     const tl_experiment *ex = b->experiment;
+    const config_setting_t *list = ex->attention;
+    const tl_value *wanted = config_setting_is_list(list) ? tl_bindings_find(b, "attention") : NULL;
+
+    *out = list;
+    if (!config_setting_is_list(list)) return TL_OK;
+    if (!wanted)
+        return tl_config_fail(
+            ex, list, err, TL_ERR_ARGUMENT,
+            "several groups: expected a sweep over \"attention\", by their names");
+    for (int i = 0; i < config_setting_length(list); i++) {
+        const config_setting_t *group = config_setting_get_elem(list, (unsigned)i), *name = NULL;
+        const char *text = "";
+        tl_status s = config_setting_is_group(group)
+                          ? tl_config_require(ex, group, "name", &name, err)
+                          : tl_config_keys(ex, group, NULL, 0, err);
+        if (!s) s = tl_config_text(ex, name, &text, err);
+        if (s) return s;
+        *out = group;
+        if (strcmp(text, wanted->text) == 0) return TL_OK;
+    }
+    return tl_config_fail(ex, list, err, TL_ERR_ARGUMENT, "expected a group named \"%.60s\"",
+                          wanted->text);
+}
+
+tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
+{
+    const tl_experiment *ex = given->experiment;
     tl_cell *cell = calloc(1, sizeof *cell);
+    tl_bindings bindings = *given;
+    const tl_bindings *b = &bindings;
     tl_status s;
 
     if (!cell) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     cell->index = b->cell;
-    s = tl_layer_spec_read(b, &cell->attention, err);
+    s = choose_attention(given, &bindings.attention, err);
+    if (!s) s = tl_layer_spec_read(b, &cell->attention, err);
     if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
     if (!s) s = settle_n(b, cell, err);
     if (!s && cell->tokens) s = check_tokens(b, cell, err);

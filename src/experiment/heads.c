@@ -94,16 +94,22 @@ static tl_status read_long_head(const tl_bindings *b, tl_kind kind, const config
     return s;
 }
 
-/* Kind l2: query and key are one map. */
-static tl_status read_tied_head(const tl_bindings *b, const config_setting_t *at, size_t d,
-                                head_parts *p, tl_head *head, tl_error *err)
+/* Kind l2: query and key are one map, unless K is given. */
+static tl_status read_l2_head(const tl_bindings *b, const config_setting_t *at, size_t d,
+                              head_parts *p, tl_head *head, tl_error *err)
 {
-    static const char *const keys[] = {"Q", "V"};
-    tl_status s = tl_config_keys(b->experiment, at, keys, 2, err);
+    static const char *const keys[] = {"Q", "K", "V"};
+    tl_status s = tl_config_keys(b->experiment, at, keys, 3, err);
 
     if (!s) s = read_part(b, at, "Q", d, &p->Q, err);
+    if (!s && config_setting_get_member(at, "K")) s = read_part(b, at, "K", d, &p->K, err);
     if (!s) s = read_part(b, at, "V", d, &p->V, err);
-    *head = (tl_head){.k = p->Q.rows, .v = p->V.rows, .Q = p->Q.a, .V = p->V.a, .scale = 1};
+    if (!s && p->K.a && (p->Q.rows != p->K.rows || p->Q.cols != p->K.cols))
+        s = tl_config_fail(b->experiment, at, err, TL_ERR_SHAPE,
+                           "expected Q and K of one shape, found %zu x %zu and %zu x %zu",
+                           p->Q.rows, p->Q.cols, p->K.rows, p->K.cols);
+    *head = (tl_head){
+        .k = p->Q.rows, .v = p->V.rows, .Q = p->Q.a, .K = p->K.a, .V = p->V.a, .scale = 1};
     return s;
 }
 
@@ -115,7 +121,7 @@ static tl_status read_heads(const tl_bindings *b, tl_kind kind, const config_set
     for (size_t h = 0; h < count; h++) {
         const config_setting_t *at = config_setting_get_elem(list, (unsigned)h);
         bool brief = config_setting_is_group(at) && config_setting_get_member(at, "A");
-        tl_status s = kind == TL_KIND_L2 ? read_tied_head(b, at, *d, &parts[h], &head[h], err)
+        tl_status s = kind == TL_KIND_L2 ? read_l2_head(b, at, *d, &parts[h], &head[h], err)
                       : brief            ? read_short_head(b, at, *d, &parts[h], &head[h], err)
                               : read_long_head(b, kind, at, *d, &parts[h], &head[h], err);
         if (s) return s;
@@ -131,7 +137,7 @@ static tl_status read_heads(const tl_bindings *b, tl_kind kind, const config_set
 static tl_status read_output(const tl_bindings *b, const tl_head *head, size_t heads, tl_matrix *O,
                              tl_error *err)
 {
-    const config_setting_t *at = config_setting_get_member(b->experiment->attention, "output");
+    const config_setting_t *at = config_setting_get_member(b->attention, "output");
     size_t values = 0;
     tl_matrix_context context = {.norm = 1};
     tl_status s;
@@ -151,7 +157,7 @@ tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error
 {
     static const char *const keys[] = {"d", "heads", "output"};
     const tl_experiment *ex = b->experiment;
-    const config_setting_t *list = config_setting_get_member(ex->attention, "heads");
+    const config_setting_t *list = config_setting_get_member(b->attention, "heads");
     size_t heads = config_setting_is_list(list) ? (size_t)config_setting_length(list) : 0, d;
     head_parts *parts = calloc(heads + 1, sizeof *parts);
     tl_head *head = calloc(heads + 1, sizeof *head);
@@ -163,7 +169,7 @@ tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error
         s = tl_config_fail(ex, list, err, TL_ERR_PARSE,
                            "expected a list of heads such as ({A = ..; V = ..;}), found none");
     if (!s && (!parts || !head)) s = tl_config_fail(ex, list, err, TL_ERR_MEMORY, "out of memory");
-    if (!s) s = tl_bindings_integer(b, ex->attention, "d", "d", 1, 100000, &width, NULL, err);
+    if (!s) s = tl_bindings_integer(b, b->attention, "d", "d", 1, 100000, &width, NULL, err);
     d = (size_t)width;
     if (!s) s = read_heads(b, out->kind, list, &d, parts, head, err);
     if (!s) s = read_output(b, head, heads, &O, err);

@@ -85,7 +85,8 @@ struct tl_bindings {
     const tl_experiment *experiment;
     size_t cell;
     bool *used;
-    json_t *files; /* data files read: path -> {bytes, fnv1a64} */
+    json_t *files;                     /* data files read: path -> {bytes, fnv1a64} */
+    const config_setting_t *attention; /* of the cell: set by tl_cell_build */
 };
 
 const tl_value *tl_bindings_find(const tl_bindings *b, const char *name);

@@ -5,20 +5,21 @@
 
 #include "experiment/internal.h"
 
-const char *const tl_kind_keys[TL_KIND_KEYS] = {"kind", "mask", "bias", "nu", "tau", "eps"};
+const char *const tl_kind_keys[TL_KIND_KEYS] = {"kind", "mask", "bias",        "nu",
+                                                "tau",  "eps",  "value_factor"};
 
 /* The word of a setting, or of a variable of that name; NULL where there is neither. */
 static tl_status read_word(const tl_bindings *b, const char *key, char **word, tl_error *err)
 {
     *word = NULL;
-    return tl_bindings_text(b, b->experiment->attention, key, key, word, err);
+    return tl_bindings_text(b, b->attention, key, key, word, err);
 }
 
 static const config_setting_t *place_of(const tl_bindings *b, const char *key)
 {
-    const config_setting_t *at = config_setting_get_member(b->experiment->attention, key);
+    const config_setting_t *at = config_setting_get_member(b->attention, key);
 
-    return at ? at : b->experiment->attention;
+    return at ? at : b->attention;
 }
 
 static tl_status read_kind(const tl_bindings *b, tl_kind *kind, tl_error *err)
@@ -28,7 +29,7 @@ static tl_status read_kind(const tl_bindings *b, tl_kind *kind, tl_error *err)
         TL_KIND_LIST(X)
 #undef X
     };
-    const config_setting_t *group = b->experiment->attention, *at = place_of(b, "kind");
+    const config_setting_t *group = b->attention, *at = place_of(b, "kind");
     char *word;
     tl_status s = read_word(b, "kind", &word, err);
 
@@ -50,7 +51,7 @@ static tl_status read_kind(const tl_bindings *b, tl_kind *kind, tl_error *err)
 /* Rows of a mask, which no word names. */
 static const config_setting_t *mask_rows(const tl_bindings *b)
 {
-    const config_setting_t *at = config_setting_get_member(b->experiment->attention, "mask");
+    const config_setting_t *at = config_setting_get_member(b->attention, "mask");
     const bool rows = at && (config_setting_is_list(at) || config_setting_is_array(at));
 
     return rows && !tl_bindings_find(b, "mask") ? at : NULL;
@@ -132,7 +133,7 @@ static bool is_minus_log_n(const tl_bindings *b, const config_setting_t *at)
 
 static tl_status read_bias(const tl_bindings *b, uint64_t n, tl_layer *layer, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     const config_setting_t *at = config_setting_get_member(group, "bias");
 
     if (!is_minus_log_n(b, at))
@@ -146,7 +147,7 @@ static tl_status read_bias(const tl_bindings *b, uint64_t n, tl_layer *layer, tl
 
 static tl_status read_cosine(const tl_bindings *b, tl_layer *layer, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     double *const constant[] = {&layer->nu, &layer->tau, &layer->eps};
     tl_status s = TL_OK;
 
@@ -166,10 +167,10 @@ static tl_status read_cosine(const tl_bindings *b, tl_layer *layer, tl_error *er
 /* Constants of one kind beside another are a mistake, unless the kind is swept. */
 static tl_status check_constants(const tl_bindings *b, tl_kind kind, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
 
     for (size_t i = 2; i < TL_KIND_KEYS && !tl_bindings_find(b, "kind"); i++) {
-        const tl_kind wanted = i == 2 ? TL_KIND_SIGMOID : TL_KIND_COSINE;
+        const tl_kind wanted = i == 2 ? TL_KIND_SIGMOID : i == 6 ? TL_KIND_L2 : TL_KIND_COSINE;
         const config_setting_t *at = config_setting_get_member(group, tl_kind_keys[i]);
         if (at && kind != wanted)
             return tl_config_fail(b->experiment, at, err, TL_ERR_ARGUMENT,
@@ -184,7 +185,11 @@ tl_status tl_kind_apply(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
     const config_setting_t *rows = mask_rows(b);
     tl_status s = check_constants(b, out->kind, err);
 
+    const config_setting_t *factor = config_setting_get_member(b->attention, "value_factor");
+
     if (!s && out->kind == TL_KIND_COSINE) s = read_cosine(b, out->layer, err);
+    if (!s && out->kind == TL_KIND_L2 && factor)
+        s = tl_config_boolean(b->experiment, factor, &out->layer->value_factor, err);
     return !s && rows ? read_rows(b, rows, out->layer, err) : s;
 }
 

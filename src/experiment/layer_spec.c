@@ -12,13 +12,16 @@ tl_status tl_layer_keys(const tl_bindings *b, const char *const *keys, size_t co
 
     for (size_t i = 0; i < TL_KIND_KEYS; i++) all[i] = tl_kind_keys[i];
     for (size_t i = 0; i < count; i++) all[TL_KIND_KEYS + i] = keys[i];
-    return tl_config_keys(b->experiment, b->experiment->attention, all, TL_KIND_KEYS + count, err);
+    count += TL_KIND_KEYS;
+    /* A group of several has a name. */
+    if (b->attention != b->experiment->attention) all[count++] = "name";
+    return tl_config_keys(b->experiment, b->attention, all, count, err);
 }
 
 static tl_status read_norm(const tl_bindings *b, const char *key, tl_matrix_context *context,
                            tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     tl_status s;
 
     context->norm = 1;
@@ -32,7 +35,7 @@ static tl_status read_norm(const tl_bindings *b, const char *key, tl_matrix_cont
 static tl_status read_matrix(const tl_bindings *b, const char *key,
                              const tl_matrix_context *context, tl_matrix *out, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     const config_setting_t *at = config_setting_get_member(group, key);
     const tl_value *value = tl_bindings_find(b, key);
 
@@ -53,7 +56,7 @@ static bool brings_size(const config_setting_t *at)
 static tl_status read_short_matrices(const tl_bindings *b, tl_layer_spec *out, tl_matrix *A,
                                      tl_matrix *V, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     const config_setting_t *at = config_setting_get_member(group, "A");
     tl_matrix_context context = {.worst_allowed = b->experiment->search != NULL};
     long long d = 0;
@@ -148,7 +151,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
 
 static tl_status read_matrices(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     const config_setting_t *module = config_setting_get_member(group, "module");
 
     if (module) return read_module(b, module, out, err);
@@ -159,7 +162,7 @@ static tl_status read_matrices(const tl_bindings *b, tl_layer_spec *out, tl_erro
 
 tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->attention;
+    const config_setting_t *group = b->attention;
     tl_status s;
 
     *out = (tl_layer_spec){.norm_a = 1};

@@ -55,7 +55,7 @@ TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *o
 TL_MUST_USE tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 
 /* Settings of an attention group beside its matrices. */
-enum { TL_KIND_KEYS = 6 };
+enum { TL_KIND_KEYS = 7 };
 extern const char *const tl_kind_keys[TL_KIND_KEYS];
 /* Kind and mask; then, on the layer, rows of a mask and constants; then what depends on n. */
 TL_MUST_USE tl_status tl_kind_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);

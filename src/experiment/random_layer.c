@@ -119,7 +119,7 @@ static tl_status draw_head(const spec *r, tl_kind kind, size_t h, size_t slot, s
 
 tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
-    const config_setting_t *group = config_setting_get_member(b->experiment->attention, "random");
+    const config_setting_t *group = config_setting_get_member(b->attention, "random");
     spec r;
     tl_status s = read_spec(b, group, &r, err);
 
