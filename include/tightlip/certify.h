@@ -84,9 +84,10 @@ const char *tl_verdict_name(tl_verdict verdict);
 
 /* How a bound stands to the certified lower bound of the same norm. */
 typedef enum {
-    TL_STANDS_APART,    /* not applicable, or in another norm */
-    TL_STANDS_ABOVE,    /* not contradicted */
-    TL_STANDS_EQUAL,    /* not to be told apart at a relative 2^-200: attained, or all but */
+    TL_STANDS_APART, /* not applicable, or in another norm */
+    TL_STANDS_ABOVE, /* not contradicted */
+    TL_STANDS_EQUAL, /* not to be told apart at a relative 2^-200 (2^-60 at the largest precision):
+                        attained, or all but */
     TL_STANDS_EXCEEDED, /* the lower bound is larger for certain */
     TL_STANDS_OPEN      /* not decided at the largest precision */
 } tl_certified_standing;

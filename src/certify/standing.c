@@ -7,8 +7,9 @@
 #include "certify/certificate.h"
 
 /* Two numbers this close are called equal: no precision tells a bound from a value that attains
- * it. */
-enum { EQUAL_BITS = 200 };
+ * it. At the largest precision less is enough: enclosures of singular values that all but coincide
+ * do not get narrower. */
+enum { EQUAL_BITS = 200, EQUAL_BITS_AT_LAST = 60 };
 
 /* A bound that does not apply under a mask, asked for by name. */
 static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *row,
@@ -81,11 +82,11 @@ tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *ou
 
 /* value: the ball whose lower end is certified; bound: a ball, or for a row without formula the
  * number that the bound does not exceed. */
-static tl_certified_standing compare(const arb_t bound, const arb_t value)
+static tl_certified_standing compare(const arb_t bound, const arb_t value, long equal_bits)
 {
     if (arb_gt(value, bound)) return TL_STANDS_EXCEEDED;
     if (arb_le(value, bound)) return TL_STANDS_ABOVE;
-    return arb_rel_accuracy_bits(value) >= EQUAL_BITS && arb_rel_accuracy_bits(bound) >= EQUAL_BITS
+    return arb_rel_accuracy_bits(value) >= equal_bits && arb_rel_accuracy_bits(bound) >= equal_bits
                ? TL_STANDS_EQUAL
                : TL_STANDS_OPEN;
 }
@@ -114,6 +115,7 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
                   tl_certificate *out)
 {
     tl_certified_bound *row = &out->bound[i];
+    const bool last = f->prec >= run->settings.most_bits;
     arb_t bound;
 
     if (!row->applicable) return;
@@ -121,7 +123,8 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
     row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
     tl_certify_round(&row->value, bound, f->prec);
     if (!row->enclosed) row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
-    if (row->bound->norm == out->norm) row->standing = compare(bound, value);
+    if (row->bound->norm == out->norm)
+        row->standing = compare(bound, value, last ? EQUAL_BITS_AT_LAST : EQUAL_BITS);
     if (row->standing == TL_STANDS_OPEN && row->counts)
         (void)snprintf(out->why, sizeof out->why, "the bound %s: in [%s, %s]", row->bound->key,
                        row->value.low.text, row->value.high.text);
