@@ -63,6 +63,7 @@ typedef struct {
     double norm_o;             /* ||O||_2, 1 without an output matrix */
     const tl_layer *layer;     /* for bounds that need the matrices themselves, or NULL */
     const tl_measure *measure; /* for local bounds, or NULL */
+    const tl_domain *domain;   /* for bounds that need more than its ball, or NULL; borrowed */
     double epsilon;            /* radius of the Frobenius ball around measure; 0: none asked for */
     double bias;               /* kind sigmoid: added to every logit */
     double nu, tau, eps;       /* kind cosine: nu softmax(tau q k'), rows over sqrt(|q|^2 + eps) */

@@ -13,6 +13,7 @@ tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts *head, cons
     if (status == TL_OK)
         status =
             tl_bound_query_init(query, head, layer, measure, domain->centre, domain->radius, err);
+    if (status == TL_OK) query->domain = domain;
     /* Of a ball nothing is known beyond its radius; others may reach less far from the origin than
      * the ball about their centre. The margin covers the rounding of a stored token. */
     if (status == TL_OK && !ball)

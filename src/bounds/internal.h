@@ -14,7 +14,8 @@ extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid
     tl_bound_lofast_coarse, tl_bound_local_ball, tl_bound_kernel, tl_bound_numerical_range,
     tl_bound_kim_inf, tl_bound_kim_2, tl_bound_kim_2_printed, tl_bound_exact_1d, tl_bound_l2_inf,
     tl_bound_l2_2, tl_bound_l2_ball, tl_bound_l2_mean_field, tl_bound_masked_sharp,
-    tl_bound_row_fro, tl_bound_sigmoid_fro, tl_bound_l2_fro;
+    tl_bound_row_fro, tl_bound_sigmoid_fro, tl_bound_l2_fro, tl_bound_ellipsoid,
+    tl_bound_ellipsoid_inf2;
 
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
@@ -120,6 +121,22 @@ double tl_bounds_row_joint_tokens(double g);
 double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
+
+/* The same where |b_i| |xi| <= g and logits of a row lie within l of their middle, two sizes of
+ * their own; coupled: the component of a token along b_i is its logit over l (README section 20).
+ */
+double tl_bounds_log_tau_mean_field_at(double g, double l);
+double tl_bounds_log_tau_schur_at(double n, bool infinite, double g, double l);
+double tl_bounds_log_tau_pair_at(double g, double l);
+double tl_bounds_log_row_at(double n, double g, double l);
+double tl_bounds_log_row_three_at(double n, double g, double l, bool coupled, double log_ceiling,
+                                  size_t splits);
+double tl_bounds_row_joint_at(double n, double g, double l, double lambda, double ceiling,
+                              size_t splits);
+double tl_bounds_log_merge_joint_at(double n, double log_tau, double g, double l, double c,
+                                    size_t splits);
+double tl_bounds_log_sharp_apart(const tl_bound_query *query, double g, double l, double c,
+                                 size_t share);
 
 /* `sharp` of one head with V = I over query->n tokens without a mask; efforts are divided by share.
  */

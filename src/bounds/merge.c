@@ -14,10 +14,10 @@ static const double least_g = 0.125, most = 8;
 static const double rounding = 256 * DBL_EPSILON;
 
 typedef struct {
-    double g, e, lambda; /* e = exp(-2g) */
+    double g, e, lambda; /* e = exp(-2l) */
 } row;
 
-/* exp(-2g) (F + (lambda - 1) w^2) over a box of P, q, k: P the mass at s = 1, q at x = 1, k the
+/* exp(-2l) (F + (lambda - 1) w^2) over a box of P, q, k: P the mass at s = 1, q at x = 1, k the
  * cosine of u and b. */
 static double joint_upper(const void *context, const double *lo, const double *hi)
 {
@@ -74,29 +74,31 @@ static double largest_merge(double tau, double w, double c, const joints *joint,
 }
 
 /* S(lambda) of the mean field, lambda >= 1. */
-static double mean_field_joint(double g, double lambda, double ceiling, size_t splits)
+static double mean_field_joint(double g, double l, double lambda, double ceiling, size_t splits)
 {
-    const row r = {g, exp(-2 * g), lambda};
+    const row r = {g, exp(-2 * l), lambda};
     const tl_bounds_box_problem problem = {.dim = 3,
                                            .hi = {1, 1, 1},
                                            .context = &r,
                                            .upper = joint_upper,
-                                           .ceiling = exp(-2 * g) * ceiling,
+                                           .ceiling = exp(-2 * l) * ceiling,
                                            .tolerance = 1e-6,
                                            .budget = splits};
 
-    return exp(2 * g) * tl_bounds_box_max(&problem) * (1 + rounding);
+    return exp(2 * l) * tl_bounds_box_max(&problem) * (1 + rounding);
 }
 
-double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits)
+double tl_bounds_log_merge_joint_at(double n, double log_tau, double g, double l, double c,
+                                    size_t splits)
 {
     const double plain = tl_bounds_log_merge(log_tau, g, c), tau = exp(log_tau), w = hypot(1, g);
     double angle = 0;
 
-    if (!(g >= least_g && g <= most && c <= most) || tau <= 1) return plain;
+    if (!(g >= least_g && g <= most && l >= least_g && l <= most && c <= most) || tau <= 1)
+        return plain;
     /* The angle that matters if w were 1, or between 1 and its largest, and the lambdas that fit.
      */
-    const bool few = n <= tl_bounds_row_joint_tokens(g);
+    const bool few = n <= tl_bounds_row_joint_tokens(l);
     const size_t count = n <= 8 && g > 0.5 ? LAMBDAS : 1;
     joints joint = {0};
     for (; joint.count < count; joint.count++) {
@@ -107,11 +109,16 @@ double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, s
         const double apart = tau * tau + (lambda - 1) * w * w;
         double bound = tau * tau - 1 + lambda;
         if (lambda > 1)
-            bound = few ? tl_bounds_row_joint(n, g, lambda, apart, splits / count)
-                        : mean_field_joint(g, lambda, apart, 2 * splits);
+            bound = few ? tl_bounds_row_joint_at(n, g, l, lambda, apart, splits / count)
+                        : mean_field_joint(g, l, lambda, apart, 2 * splits);
         joint.lambda[joint.count] = lambda;
         joint.bound[joint.count] = bound;
     }
     double square = largest_merge(tau, w, c, &joint, &angle);
     return fmin(plain, log(square) / 2 + rounding);
+}
+
+double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits)
+{
+    return tl_bounds_log_merge_joint_at(n, log_tau, g, g, c, splits);
 }

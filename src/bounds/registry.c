@@ -22,6 +22,7 @@ static const tl_bound *const table[] = {
     &tl_bound_l2_ball,         &tl_bound_l2_mean_field,
     &tl_bound_masked_sharp,    &tl_bound_row_fro,
     &tl_bound_sigmoid_fro,     &tl_bound_l2_fro,
+    &tl_bound_ellipsoid,       &tl_bound_ellipsoid_inf2,
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -22,8 +22,8 @@ enum { SPLITS = 6000 };
 static const double bottom = -40;
 
 typedef struct {
-    double g, log_rest; /* rest = n - 2 tokens besides the two heaviest */
-    double kappa, c;    /* 1, 0: ||T_i||^2; else the Frobenius norm of row i of J (README 19) */
+    double g, l, log_rest; /* rest = n - 2 tokens besides the two heaviest */
+    double kappa, c;       /* 1, 0: ||T_i||^2; else the Frobenius norm of row i of J (README 19) */
 } two_heaviest;
 
 typedef struct {
@@ -78,7 +78,7 @@ static double phi_upper(const void *context, const double *lo, const double *hi)
     const double q = weights_at(row, fmax(a0, b1), b1).q * weight_up, gap = p - most.q;
     const double r = corner.r * weight_up;
     /* The mean along b_i is monotone in each weight: its least corner. */
-    const double s = fmax(a0, 0) / g - 1, t = fmax(b0, 0) / g - 1;
+    const double s = fmax(a0, 0) / row->l - 1, t = fmax(b0, 0) / row->l - 1;
     const double mean = fmin(fmin(mean_at(corner, s, t), mean_at(far, s, t)),
                              fmin(mean_at(most, s, t), mean_at(other, s, t)));
     const double v = 1 - (mean > 0 ? mean * mean : 0) + variance_up;
@@ -101,7 +101,7 @@ static double log_phi_of(const two_heaviest *row, double from, double log_ceilin
     const double g = row->g, log_unit = 2 * log(sqrt(row->kappa) + g + row->c);
     const tl_bounds_box_problem problem = {.dim = 2,
                                            .lo = {from, from},
-                                           .hi = {2 * g, 2 * g},
+                                           .hi = {2 * row->l, 2 * row->l},
                                            .context = row,
                                            .upper = phi_upper,
                                            .ceiling = exp(log_ceiling - log_unit),
@@ -111,9 +111,9 @@ static double log_phi_of(const two_heaviest *row, double from, double log_ceilin
     return log(tl_bounds_box_max(&problem)) + log_unit + rounding;
 }
 
-static double log_phi(double n, double g, double from, double log_ceiling, size_t splits)
+static double log_phi(double n, double g, double l, double from, double log_ceiling, size_t splits)
 {
-    const two_heaviest row = {g, log(n - 2), 1, 0};
+    const two_heaviest row = {g, l, log(n - 2), 1, 0};
 
     return log_phi_of(&row, from, log_ceiling, splits);
 }
@@ -121,39 +121,46 @@ static double log_phi(double n, double g, double from, double log_ceiling, size_
 double tl_bounds_log_row_frobenius(double n, double g, double c, double kappa, double log_ceiling,
                                    size_t splits)
 {
-    const two_heaviest row = {g, log(n - 2), kappa, c};
+    const two_heaviest row = {g, g, log(n - 2), kappa, c};
 
     if (n < 3 || !(g > 0) || n > most_tokens) return log_ceiling;
     return fmin(log_ceiling, log_phi_of(&row, bottom, log_ceiling, splits));
 }
 
 /* What holds for every row of n tokens or more. */
-static double log_simple(double n, double g)
+static double log_simple(double n, double g, double l)
 {
     /* (1 + g/sqrt 2)^2, tau_mf^2 / n and 4.2: there p_max falls with n. */
     double half = 2 * log1p(g / sqrt(2));
-    double log_tau = fmin(tl_bounds_log_tau_mean_field(g), tl_bounds_log_tau_schur(n, false, g));
+    double log_tau =
+        fmin(tl_bounds_log_tau_mean_field_at(g, l), tl_bounds_log_tau_schur_at(n, false, g, l));
     double spread = 2 * log_tau - log(n);
 
     return fmin(tl_bounds_up(half, half), tl_bounds_up(spread, fabs(spread) + 2 * log(n)));
 }
 
-double tl_bounds_log_row(double n, double g)
+double tl_bounds_log_row_at(double n, double g, double l)
 {
     if (n < 2) return 0;
-    double least = log_simple(n, g);
+    double least = log_simple(n, g, l);
     if (n < 3)
-        return fmin(least, tl_bounds_up(2 * tl_bounds_log_tau_pair(g) - log(2), 2 * log1p(g)));
-    if (g > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, 0, least, SPLITS));
+        return fmin(least,
+                    tl_bounds_up(2 * tl_bounds_log_tau_pair_at(g, l) - log(2), 2 * log1p(g)));
+    if (l > 0 && n <= most_tokens) least = fmin(least, log_phi(n, g, l, 0, least, SPLITS));
     return least;
+}
+
+double tl_bounds_log_row(double n, double g)
+{
+    return tl_bounds_log_row_at(n, g, g);
 }
 
 double tl_bounds_log_row_effort(double n, double g, size_t splits)
 {
-    double least = log_simple(n, g);
+    double least = log_simple(n, g, g);
 
     if (n >= 3 && g > 0 && n <= most_tokens)
-        least = fmin(least, log_phi(n, g, bottom, least, splits));
+        least = fmin(least, log_phi(n, g, g, bottom, least, splits));
     return least;
 }
 

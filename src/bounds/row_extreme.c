@@ -9,7 +9,7 @@
 /* Relative, of a sum of positive terms of a few roundings each. */
 static const double rounding = 1024 * DBL_EPSILON;
 typedef struct {
-    double n, g, e, lambda; /* e = exp(-2g): the least weight over the largest possible */
+    double n, g, e, lambda; /* e = exp(-2l): the least weight over the largest possible */
 } row;
 
 /* Largest sum of squares of k numbers in [e, 1] of sum k e + h (1 - e): all but one extreme. */
@@ -54,10 +54,11 @@ double tl_bounds_row_joint_tokens(double g)
     return g >= 0.125 && g <= 4 ? 8 * exp(2 * g) : 0;
 }
 
-double tl_bounds_row_joint(double n, double g, double lambda, double ceiling, size_t splits)
+double tl_bounds_row_joint_at(double n, double g, double l, double lambda, double ceiling,
+                              size_t splits)
 {
-    if (!(n >= 2 && n <= tl_bounds_row_joint_tokens(g) && lambda >= 1)) return (double)INFINITY;
-    const row r = {n, g, exp(-2 * g) * (1 - 4 * DBL_EPSILON), lambda};
+    if (!(n >= 2 && n <= tl_bounds_row_joint_tokens(l) && lambda >= 1)) return (double)INFINITY;
+    const row r = {n, g, exp(-2 * l) * (1 - 4 * DBL_EPSILON), lambda};
     const tl_bounds_box_problem problem = {.dim = 4,
                                            .lo = {1, 0, 0, 0},
                                            .hi = {n, n, n, 1},
@@ -69,4 +70,9 @@ double tl_bounds_row_joint(double n, double g, double lambda, double ceiling, si
                                            .budget = splits};
 
     return tl_bounds_box_max(&problem) * (1 + rounding);
+}
+
+double tl_bounds_row_joint(double n, double g, double lambda, double ceiling, size_t splits)
+{
+    return tl_bounds_row_joint_at(n, g, g, lambda, ceiling, splits);
 }

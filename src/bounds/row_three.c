@@ -14,7 +14,8 @@ static const double variance_up = 256 * DBL_EPSILON;
 static const double rounding = 65536 * DBL_EPSILON;
 
 typedef struct {
-    double g, log_rest; /* rest = n - 3 tokens besides the three heaviest; -INFINITY for none */
+    double g, l, log_rest; /* rest = n - 3 tokens besides the three heaviest; -INFINITY for none */
+    bool coupled;          /* deviations along b_i are those of the logits over l */
 } three_heaviest;
 
 /* Lower and upper ends over the box; r = t + rest. */
@@ -35,7 +36,7 @@ static double fraction(double part, double others)
 /* Weights are 1 : exp(-u) : exp(-u - v), the others exp(-a) of the first each. */
 static void find_ends(ends *w, const three_heaviest *row, const double *lo, const double *hi)
 {
-    const double g = row->g, a0 = lo[0], a1 = hi[0], u0 = lo[1], u1 = hi[1], v0 = lo[2], v1 = hi[2];
+    const double l = row->l, a0 = lo[0], a1 = hi[0], u0 = lo[1], u1 = hi[1], v0 = lo[2], v1 = hi[2];
     const double i0 = exp(-u1), i1 = exp(-u0), j0 = exp(-v1), j1 = exp(-v0);
     const double x0 = exp(row->log_rest - a1), x1 = exp(row->log_rest - a0);
 
@@ -52,13 +53,17 @@ static void find_ends(ends *w, const three_heaviest *row, const double *lo, cons
     w->p_less_q = -w->p * expm1(-u1);
     w->p_less_t = -w->p * expm1(-u1 - v1);
     w->q_less_t = -w->q * expm1(-v1);
-    w->s[0] = a0 / g - 1;
-    w->s[1] = fmax(a0 - u1, 0) / g - 1;
-    w->s[2] = fmax(a0 - u1 - v1, 0) / g - 1;
+    w->s[0] = a0 / l - 1;
+    w->s[1] = fmax(a0 - u1, 0) / l - 1;
+    w->s[2] = fmax(a0 - u1 - v1, 0) / l - 1;
     const double lost = w->q * u1 + w->t * (u1 + v1);
-    w->first = (lost + w->rest * a1) / g;
-    w->second = fmax(w->t * v1 + w->rest * (a1 - u0), w->p * u1) / g;
-    const double mean = (fraction(1 + i0 + i0 * j0, x1) * a0 - lost) / g - 1;
+    w->first = (lost + w->rest * a1) / l;
+    w->second = fmax(w->t * v1 + w->rest * (a1 - u0), w->p * u1) / l;
+    if (!row->coupled) {
+        w->first = 2 * w->not_p;
+        w->second = 2 * w->not_q;
+    }
+    const double mean = (fraction(1 + i0 + i0 * j0, x1) * a0 - lost) / l - 1;
     w->variance = 1 - (mean > 0 ? mean * mean : 0) + variance_up;
 }
 
@@ -129,14 +134,15 @@ static double phi_upper(const void *context, const double *lo, const double *hi)
            slope * slope * spread_upper(&w);
 }
 
-double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits)
+double tl_bounds_log_row_three_at(double n, double g, double l, bool coupled, double log_ceiling,
+                                  size_t splits)
 {
     const double log_unit = 2 * log1p(g);
 
-    if (!(n >= 3 && n <= most_tokens && g > 0)) return (double)INFINITY;
-    const three_heaviest row = {g, n > 3 ? log(n - 3) : -(double)INFINITY};
+    if (!(n >= 3 && n <= most_tokens && l > 0)) return (double)INFINITY;
+    const three_heaviest row = {g, l, n > 3 ? log(n - 3) : -(double)INFINITY, coupled};
     const tl_bounds_box_problem problem = {.dim = 3,
-                                           .hi = {2 * g, 2 * g, 2 * g},
+                                           .hi = {2 * l, 2 * l, 2 * l},
                                            .context = &row,
                                            .upper = phi_upper,
                                            .ceiling = exp(log_ceiling - log_unit),
@@ -144,4 +150,9 @@ double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t sp
                                            .budget = splits};
 
     return log(tl_bounds_box_max(&problem)) + log_unit + rounding;
+}
+
+double tl_bounds_log_row_three(double n, double g, double log_ceiling, size_t splits)
+{
+    return tl_bounds_log_row_three_at(n, g, g, true, log_ceiling, splits);
 }

@@ -4,11 +4,11 @@
 
 #include "bounds/internal.h"
 
-/* Theorem 4.4: tau^2 = exp(2g) max over p of [(1-p) + p e] [p (1 + 2g(1-p))^2 + e (1-p) (1 -
- * 2gp)^2], e = exp(-2g), in Bernstein coefficients divided by s^2 = (1 + 2g)^2. */
-double tl_bounds_log_tau_mean_field(double g)
+/* Theorem 4.4: tau^2 = exp(2l) max over p of [(1-p) + p e] [p (1 + 2g(1-p))^2 + e (1-p) (1 -
+ * 2gp)^2], e = exp(-2l), in Bernstein coefficients divided by s^2 = (1 + 2g)^2. */
+double tl_bounds_log_tau_mean_field_at(double g, double l)
 {
-    const double s = 1 + 2 * g, e = exp(-2 * g), t = (1 - 2 * g) / s;
+    const double s = 1 + 2 * g, e = exp(-2 * l), t = (1 - 2 * g) / s;
     const double heavy[4] = {0, 1.0 / 3, 2 / (3 * s), 1 / s / s};
     const double light[4] = {1 / s / s, 2 * t / (3 * s), t * t / 3, 0};
     double cubic[4], b[5];
@@ -19,14 +19,19 @@ double tl_bounds_log_tau_mean_field(double g)
         double raised = i > 0 ? cubic[i - 1] * i / 4 : 0;
         b[i] = kept + e * raised;
     }
-    return tl_bounds_up(g + log(s) + log(tl_bounds_quartic_max(b)) / 2, 2 * g + 2 * log(s));
+    return tl_bounds_up(l + log(s) + log(tl_bounds_quartic_max(b)) / 2, 2 * l + 2 * log(s));
+}
+
+double tl_bounds_log_tau_mean_field(double g)
+{
+    return tl_bounds_log_tau_mean_field_at(g, g);
 }
 
 /* Proposition 4.5: n = 2, tau^2 = max over D in [0, tanh g] of 1 + D^2 + 2g D (1 - D^2) + g^2 (1 -
  * D^2)^2. Divided by s^2 = (1 + g)^2. */
-double tl_bounds_log_tau_pair(double g)
+double tl_bounds_log_tau_pair_at(double g, double l)
 {
-    const double s = 1 + g, top = tanh(g) * (1 + 4 * DBL_EPSILON), u = g / s;
+    const double s = 1 + g, top = tanh(l) * (1 + 4 * DBL_EPSILON), u = g / s;
     /* Powers of y in D = top y, then power basis to Bernstein. */
     const double power[5] = {1 / s / s + u * u, 2 * u / s * top,
                              (1 / s / s - 2 * u * u) * top * top, -2 * u / s * top * top * top,
@@ -43,14 +48,19 @@ double tl_bounds_log_tau_pair(double g)
     return tl_bounds_up(log(s) + log(tl_bounds_quartic_max(b) + 64 * DBL_EPSILON) / 2, 2 * log(s));
 }
 
+double tl_bounds_log_tau_pair(double g)
+{
+    return tl_bounds_log_tau_pair_at(g, g);
+}
+
 /* log of (1+g^2)^(1-b/2) n max_p p (1 + 2g(1-p))^b over p <= p_max, and its slope in b. */
-static double schur_at(double n, bool infinite, double g, double b, double *slope)
+static double schur_at(double n, bool infinite, double g, double l, double b, double *slope)
 {
     const double log_w2 = 2 * log(hypot(1, g));
-    double log_np = 2 * g, log_reach = log1p(2 * g);
+    double log_np = 2 * l, log_reach = log1p(2 * g);
 
     if (!infinite) {
-        double rest = exp(log(n - 1) - 2 * g); /* (1 - p_max) / p_max */
+        double rest = exp(log(n - 1) - 2 * l); /* (1 - p_max) / p_max */
         double inner = (0.5 / g + 1) / (1 + b);
         if (inner * (1 + rest) <= 1) {
             log_np = log(n) + log(inner);
@@ -64,23 +74,28 @@ static double schur_at(double n, bool infinite, double g, double b, double *slop
     return (1 - b / 2) * log_w2 + log_np + b * log_reach;
 }
 
-double tl_bounds_log_tau_schur(double n, bool infinite, double g)
+double tl_bounds_log_tau_schur_at(double n, bool infinite, double g, double l)
 {
     /* A maximum of affine functions of b is convex: bisection on the sign of the slope. Any b is a
      * bound, so nothing depends on how well this converges. */
     double low = 0, high = 2, slope;
-    double best = schur_at(n, infinite, g, low, &slope);
+    double best = schur_at(n, infinite, g, l, low, &slope);
 
-    best = fmin(best, schur_at(n, infinite, g, high, &slope));
+    best = fmin(best, schur_at(n, infinite, g, l, high, &slope));
     for (int step = 0; step < 52; step++) {
         double middle = (low + high) / 2;
-        best = fmin(best, schur_at(n, infinite, g, middle, &slope));
+        best = fmin(best, schur_at(n, infinite, g, l, middle, &slope));
         if (slope > 0)
             high = middle;
         else
             low = middle;
     }
-    return tl_bounds_up(best / 2, 2 * g + (infinite ? 0 : log(n)) + 4 * log1p(2 * g));
+    return tl_bounds_up(best / 2, 2 * l + (infinite ? 0 : log(n)) + 4 * log1p(2 * g));
+}
+
+double tl_bounds_log_tau_schur(double n, bool infinite, double g)
+{
+    return tl_bounds_log_tau_schur_at(n, infinite, g, g);
 }
 
 double tl_bounds_log_merge(double log_tau, double g, double c)
@@ -110,21 +125,46 @@ static double log_schur(const tl_bound_query *query, double norm_a, double g, do
 }
 
 /* log tau at finite n >= 2. */
-static double log_row_tau(const tl_bound_query *query, double g, size_t share)
+static double log_row_tau(const tl_bound_query *query, double g, double l, bool coupled,
+                          size_t share)
 {
     const double n = query->n, log_n = log(n);
-    double log_row = tl_bounds_log_row(n, g);
+    double log_row = tl_bounds_log_row_at(n, g, l);
 
-    if (n > 2 || query->biased) {
+    if (n > 2 || query->biased || !coupled) {
         double ceiling = n * exp(log_row);
-        double joint = tl_bounds_row_joint(n, g, 1, ceiling, JOINT_SPLITS / share);
+        double joint = tl_bounds_row_joint_at(n, g, l, 1, ceiling, JOINT_SPLITS / share);
         log_row = fmin(log_row, log(joint) - log_n);
     }
     if (g > extremes_suffice) {
         size_t splits = (g > 4 ? 2 * SPLITS : SPLITS) / share;
-        log_row = fmin(log_row, tl_bounds_log_row_three(n, g, log_row, splits));
+        log_row = fmin(log_row, tl_bounds_log_row_three_at(n, g, l, coupled, log_row, splits));
     }
     return tl_bounds_up((log_row + log_n) / 2, log_n + fabs(log_row));
+}
+
+static double log_tau_of(const tl_bound_query *query, double g, double l, bool coupled,
+                         size_t share)
+{
+    double log_tau = fmin(tl_bounds_log_tau_mean_field_at(g, l),
+                          tl_bounds_log_tau_schur_at(query->n, query->infinite, g, l));
+
+    return query->infinite ? log_tau : fmin(log_tau, log_row_tau(query, g, l, coupled, share));
+}
+
+static double log_merged(const tl_bound_query *query, double g, double l, double c, bool coupled,
+                         size_t share)
+{
+    const double n = query->infinite ? (double)INFINITY : query->n;
+    const double log_tau = log_tau_of(query, g, l, coupled, share);
+
+    return tl_bounds_log_merge_joint_at(n, log_tau, g, l, c, JOINT_SPLITS / share);
+}
+
+double tl_bounds_log_sharp_apart(const tl_bound_query *query, double g, double l, double c,
+                                 size_t share)
+{
+    return !query->infinite && query->n < 2 ? 0 : log_merged(query, g, l, c, false, share);
 }
 
 double tl_bounds_log_sharp(const tl_bound_query *query, double norm_a, double g, double c,
@@ -132,12 +172,8 @@ double tl_bounds_log_sharp(const tl_bound_query *query, double norm_a, double g,
 {
     if (!query->infinite && query->n < 2) return 0;
     const double n = query->infinite ? (double)INFINITY : query->n;
-    double log_tau = fmin(tl_bounds_log_tau_mean_field(g),
-                          tl_bounds_log_tau_schur(query->n, query->infinite, g));
-
-    if (!query->infinite) log_tau = fmin(log_tau, log_row_tau(query, g, share));
-    if (n > 2 || query->biased)
-        return tl_bounds_log_merge_joint(n, log_tau, g, c, JOINT_SPLITS / share);
+    if (n > 2 || query->biased) return log_merged(query, g, g, c, true, share);
+    const double log_tau = log_tau_of(query, g, g, true, share);
     /* Two tokens in a ball about the origin. */
     double about_origin =
         norm_a * query->radius_origin * query->radius_origin * (1 + 4 * DBL_EPSILON);
