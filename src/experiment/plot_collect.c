@@ -251,6 +251,8 @@ static void name_curves(tl_plot *p)
             (void)snprintf(c->legend, sizeof c->legend, "%s %s%s%s",
                            tl_bound_find(c->key) ? "bound" : "conjecture", c->key,
                            c->series[0] ? ", " : "", c->series);
+        else if (!p->several_y && c->series[0] && strcmp(c->key, "lower") != 0)
+            (void)snprintf(c->legend, sizeof c->legend, "%s", c->series); /* the axis says what */
         else if (!p->several_y && c->series[0])
             (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s",
                            strcmp(c->key, "error") == 0 ? c->key : alone, sure, c->series);
