@@ -246,7 +246,7 @@ install-check: all ## install into an empty directory and use what is there
 
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
-	@$(PROGRAM) verify results/*/ experiments/refuted --enclose --json > $(BUILD)/verified.json; \
+	@$(PROGRAM) verify $(sort $(dir $(wildcard results/*/cells.ndjson))) experiments/refuted --enclose --json > $(BUILD)/verified.json; \
 	    python3 tests/support/verified.py $(BUILD)/verified.json
 
 .PHONY: check
@@ -320,12 +320,13 @@ bench: all $(BENCHES) ## timings, each beside a check of the answer
 results: all ## run every experiment into results/
 	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
 	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
+	$(Q)python3 experiments/livit/results.py $(PROGRAM) results/livit_certified
 	$(Q)python3 experiments/summary.py results
 	$(Q)$(PROGRAM) report $(sort $(dir $(wildcard results/*/manifest.json))) -o results/index.html
 
 .PHONY: plots
 plots: all ## draw the plots of results/ again from their data
-	$(Q)for dir in $(sort $(dir $(wildcard results/*/data.csv))); do \
+	$(Q)for dir in $(sort $(dir $(wildcard results/*/manifest.json))); do \
 	    $(PROGRAM) plot $$dir || exit 1; done
 
 # ---- installing ----------------------------------------------------------------------------------

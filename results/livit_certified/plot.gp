@@ -1,0 +1,45 @@
+# Draws plot.svg and plot.png: gnuplot -d plot.gp
+$data << EOD
+0 0.84 0.84
+0.125 0.765 0.77
+0.25 0.705 0.735
+0.375 0.62 0.655
+0.5 0.565 0.61
+0.625 0.47 0.54
+0.75 0.415 0.455
+0.875 0.335 0.41
+1 0.26 0.365
+1.125 0.21 0.295
+1.25 0.15 0.245
+1.375 0.085 0.18
+1.5 0.075 0.135
+1.625 0.045 0.09
+1.75 0.025 0.075
+1.875 0.005 0.06
+2 0 0.035
+EOD
+set title "What is proven, and what attacks leave: 200 test images of Fashion-MNIST" noenhanced
+set encoding utf8
+set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
+set border 3 lc rgb '#555555'
+set tics nomirror out
+set key at graph 0.98, graph 0.80 right top Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set xlabel 'l2 distance from the image, pixels in [0, 1]' noenhanced
+set ylabel 'share answered right' noenhanced
+set xrange [0:2]
+set yrange [0:1]
+set style fill solid 0.25 noborder
+do for [kind in 'svg png'] {
+    if (kind eq 'svg') {
+        set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
+    } else {
+        set terminal pngcairo size 1000,620 font 'sans-serif,13' background '#FFFFFF'
+    }
+    set output 'plot.'.kind
+    plot $data using 1:2:3 with filledcurves lc rgb '#E69F00' title 'the robust accuracy lies here', \
+        0.84 with lines lw 1.5 dt 2 lc rgb '#555555' title 'clean accuracy', \
+        $data using 1:3 with linespoints lw 2 pt 5 ps 0.8 lc rgb '#D55E00' \
+            title 'under attack (projected gradients)', \
+        $data using 1:2 with linespoints lw 2 pt 7 ps 0.8 lc rgb '#0072B2' title 'certified'
+    unset output
+}
