@@ -107,6 +107,8 @@ typedef struct {
     const char *against; /* key of a bound that counts whatever its provenance, or NULL */
     bool enclose;        /* norm 2: an upper end as well (the other norms always have one) */
     long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
+    bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
+                            formulas in ball arithmetic take long */
     double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                      precision leaves */
 } tl_certify_settings;

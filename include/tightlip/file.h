@@ -3,6 +3,7 @@
 #define TIGHTLIP_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tightlip/status.h"
 
@@ -17,6 +18,14 @@ extern "C" {
  * not write the same path at once. Errors: TL_ERR_IO (with path, step and reason),
  * TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_file_write(const char *path, const void *data, size_t size, tl_error *err);
+
+/* 64-bit FNV-1a hash and length of the file at path, read once from front to back: tells whether it
+ * is still the same, not who made it. Errors: TL_ERR_IO. */
+TL_MUST_USE tl_status tl_file_hash(const char *path, uint64_t *hash, uint64_t *bytes,
+                                   tl_error *err);
+/* The existing directory `to` as seen from the existing directory `from` ("../../experiments", "."
+ * for itself), links followed; owned by the caller. NULL: one is not there, or out of memory. */
+char *tl_file_relative(const char *from, const char *to);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "tightlip/attention.h"
 
 typedef struct tl_safetensors tl_safetensors;
@@ -37,5 +39,17 @@ typedef struct {
  * do not fit. */
 TL_MUST_USE tl_status tl_model_layer(const tl_safetensors *file, const tl_module_spec *spec,
                                      tl_layer **out, tl_error *err);
+
+/* A problem document may name weights and tokens instead of holding them:
+ *   "attention": {"kind": "dot", "mask": "none", "module": {"file", "fnv1a64", "prefix", "heads",
+ *                 "head" (optional)}},      as tl_module_spec
+ *   "tokens": {"file", "fnv1a64", "tensor"}
+ * Files lie relative to `directory`; fnv1a64 is the hash of tl_file_hash in 16 hexadecimal digits.
+ * Puts what they hold in their place, so that tl_problem_from_json reads the document. *changed
+ * (may be NULL): whether there was a reference. Errors: TL_ERR_IO (a file is missing),
+ * TL_ERR_DOMAIN (its hash is another: both are named), TL_ERR_PARSE (members missing or of another
+ * type), those of tl_model_layer and tl_safetensors_read. */
+TL_MUST_USE tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed,
+                                       tl_error *err);
 
 #endif

@@ -41,6 +41,7 @@ typedef struct {
  * 1 per listed token (a row without a 1 is refused); "bias" with kind sigmoid (0); "value_factor"
  * with kind l2 (true); "nu", "tau" (1, at least 0) and "eps" (required, positive) with kind cosine.
  * Heads of kind l2 are {Q, V} or, untied, {Q, K, V}; heads of kind cosine have no scale.
+ * Weights and tokens named by file: tl_model_resolve of tightlip/model.h comes first.
  * Cost: linear in the file. Source: DESIGN section 3, repeated in README. */
 TL_MUST_USE tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err);
 /* The same from a parsed document; `where` names it in messages. */
@@ -57,6 +58,8 @@ TL_MUST_USE tl_status tl_problem_load_json(const char *path, json_t **root, tl_e
  * log10 alone. NULL when out of memory, or when the problem holds what JSON cannot: a number that
  * is not finite, a multiplicity above 2^63 - 1. */
 json_t *tl_problem_to_json(const tl_problem *problem);
+/* The member "attention" of such a document. */
+json_t *tl_layer_to_json(const tl_layer *layer);
 /* The text of a document as files hold it: one line per key, numbers to 17 digits, a newline at the
  * end. Owned by the caller (free); NULL as above. */
 char *tl_problem_dump(const tl_problem *problem);

@@ -106,7 +106,7 @@ static json_t *mask_rows(const tl_layer *layer)
     return NULL;
 }
 
-static json_t *layer_to_json(const tl_layer *layer)
+json_t *tl_layer_to_json(const tl_layer *layer)
 {
     json_t *object = json_object(), *heads = json_array();
     bool ok = object && heads;
@@ -180,7 +180,7 @@ json_t *tl_problem_to_json(const tl_problem *problem)
 
     ok = ok && put(root, "schema", json_string(TL_PROBLEM_SCHEMA));
     if (problem->name) ok = ok && put(root, "name", json_string(problem->name));
-    ok = ok && put(root, "attention", layer_to_json(problem->layer));
+    ok = ok && put(root, "attention", tl_layer_to_json(problem->layer));
     ok = ok && tl_put_measure(root, problem->measure);
     if (problem->domain) ok = ok && put(root, "domain", tl_domain_to_json(problem->domain));
     ok = ok && put_witness(root, problem);

@@ -131,6 +131,19 @@ static void attention(arb_t norm, arb_t g, const tl_certify_facts *f, size_t h)
     arb_mat_clear(P);
 }
 
+/* ||X||_2 over all copies: rows sqrt(N_k) x_k. */
+static void set_token_norm(arb_t norm, const tl_certify_facts *f)
+{
+    const tl_certify_state *s = f->state;
+    arb_mat_t X;
+
+    arb_mat_init(X, (slong)s->m, (slong)s->d);
+    for (size_t k = 0; k < s->m; k++)
+        _arb_vec_scalar_mul(X->rows[k], s->x->rows[k], (slong)s->d, s->root + k, f->prec);
+    tl_certify_norm2(norm, X, f->prec);
+    arb_mat_clear(X);
+}
+
 /* ||P|| + ||X|| (2 ||A|| ||X|| + sqrt(n) |c|) max_i g_1(P_i) */
 void tl_certify_yudin(arb_t value, const tl_certify_facts *f, size_t h)
 {
@@ -139,7 +152,7 @@ void tl_certify_yudin(arb_t value, const tl_certify_facts *f, size_t h)
     arb_init(g);
     arb_init(x);
     arb_init(t);
-    arb_set(x, f->norm_x);
+    set_token_norm(x, f);
     attention(value, g, f, h);
     arb_mul(g, g, x, f->prec);
     arb_mul(x, x, f->head[h].norm_a, f->prec);

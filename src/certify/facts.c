@@ -65,20 +65,6 @@ static void set_head(tl_certify_head_facts *fact, const tl_certify_facts *f,
     set_reach(fact, f, &s->layer->head[h], H, centre, s->d);
 }
 
-/* Rows sqrt(N_k) x_k. */
-static void set_token_norm(tl_certify_facts *f)
-{
-    const tl_certify_state *s = f->state;
-    arb_mat_t X;
-
-    if (f->infinite || s->layer->kind != TL_KIND_DOT) return;
-    arb_mat_init(X, (slong)s->m, (slong)s->d);
-    for (size_t k = 0; k < s->m; k++)
-        _arb_vec_scalar_mul(X->rows[k], s->x->rows[k], (slong)s->d, s->root + k, f->prec);
-    tl_certify_norm2(f->norm_x, X, f->prec);
-    arb_mat_clear(X);
-}
-
 tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
                                 const tl_domain *domain, tl_error *err)
 {
@@ -92,8 +78,6 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
     arb_init(f->radius);
     arb_init(f->radius_origin);
     arb_init(f->norm_o);
-    arb_init(f->norm_x);
-    set_token_norm(f);
     arb_set_d(f->radius, domain->radius);
     if (domain->centre) {
         arb_mat_t centre;
@@ -130,6 +114,5 @@ void tl_certify_facts_clear(tl_certify_facts *f)
     arb_clear(f->radius);
     arb_clear(f->radius_origin);
     arb_clear(f->norm_o);
-    arb_clear(f->norm_x);
     *f = (tl_certify_facts){0};
 }

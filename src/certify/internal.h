@@ -115,7 +115,6 @@ typedef struct {
     bool infinite;
     fmpz_t n;
     arb_t radius, radius_origin, norm_o;
-    arb_t norm_x; /* ||X||_2 over all copies; only for kind dot and finite n */
     tl_certify_head_facts *head;
     const tl_certify_state *state; /* borrowed */
 } tl_certify_facts;

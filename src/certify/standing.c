@@ -120,7 +120,10 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
 
     if (!row->applicable) return;
     arb_init(bound);
-    row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
+    if (run->settings.lower_only)
+        from_logarithm(bound, run->log_value[i]);
+    else
+        row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
     tl_certify_round(&row->value, bound, f->prec);
     if (!row->enclosed) row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
     if (row->bound->norm == out->norm)

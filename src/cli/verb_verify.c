@@ -8,6 +8,7 @@
 #include "cli/verify.h"
 #include "tightlip/certify.h"
 #include "tightlip/file.h"
+#include "tightlip/model.h"
 #include "tightlip/version.h"
 
 #define VERIFY_OPTIONS(X)                                                                       \
@@ -124,6 +125,32 @@ static tl_status contradict(const tl_cli_item *item, const tl_certificate *c, tl
     return TL_OK;
 }
 
+/* Any direction proves a lower bound: one that the file leaves out is found by the double-precision
+ * path. */
+static tl_status find_direction(tl_problem *problem, tl_error *err)
+{
+    const tl_measure *mu = problem->measure;
+    tl_norm_result norm;
+
+    if (problem->direction != NULL || (problem->has_norm && problem->norm != TL_NORM_2))
+        return TL_OK;
+    problem->direction = calloc(mu->m * mu->d, sizeof *problem->direction);
+    if (problem->direction == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    return tl_norm_compute(problem->layer, mu, TL_NORM_2, problem->direction, &norm, err);
+}
+
+/* referred: the document names weights or tokens by file. */
+static tl_status read_item(const tl_cli_item *item, tl_problem *problem, bool *referred,
+                           tl_error *why)
+{
+    tl_status status = tl_model_resolve(item->document, item->data, referred, why);
+
+    if (status == TL_OK)
+        status = tl_problem_from_json_anywhere(item->document, item->label, problem, why);
+    if (status == TL_OK && *referred) status = find_direction(problem, why);
+    return status;
+}
+
 /* only: the one item there is, whose failure is that of the call. */
 static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_settings *settings,
                         bool only, tl_error *err)
@@ -133,10 +160,14 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
     tl_error why = item->error;
     tl_status status = item->document != NULL ? TL_OK : item->error.status;
 
-    if (status == TL_OK)
-        status = tl_problem_from_json_anywhere(item->document, item->label, &problem, &why);
+    bool referred = false;
+    if (status == TL_OK) status = read_item(item, &problem, &referred, &why);
     if (status == TL_OK) {
-        status = tl_certify_problem(&problem, settings, &c, &why);
+        tl_certify_settings asked = *settings;
+        /* Trained layers are too wide for what costs more than a product with the direction. */
+        asked.enclose = settings->enclose && !referred;
+        asked.lower_only = referred;
+        status = tl_certify_problem(&problem, &asked, &c, &why);
         if (status != TL_OK) tl_error_prefix(&why, "%s", item->label);
     }
     tl_problem_clear(&problem);
@@ -227,7 +258,8 @@ const tl_cli_verb tl_cli_verb_verify = {
     .details =
         "Takes the numbers of a witness file as exact, checks that its tokens lie in the domain, "
         "and proves a lower bound of the norm, with an enclosure of every bound beside it. Of a "
-        "directory, every witness file and every record of cells.ndjson. One line each: "
+        "directory, every witness file and every record of cells.ndjson; weights and tokens that "
+        "it names by file are read from there and must not have changed. One line each: "
         "confirmed, below claim, refutes KEY (with a certificate written beside the file: "
         "FILE.certificate.json), outside, undecided. Exit code 3 when a claim or a bound is "
         "contradicted. Bounds marked refuted count only when named.",

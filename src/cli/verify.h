@@ -9,6 +9,7 @@
 typedef struct {
     char *label;       /* the file, or "DIR/cells.ndjson:CELL" */
     char *certificate; /* where a certificate would be written */
+    char *data;        /* the directory of the files that the document refers to */
     json_t *document;  /* the problem; NULL: unreadable, as `error` says */
     tl_error error;
 } tl_cli_item;

@@ -46,17 +46,24 @@ static bool make_room(tl_cli_items *items)
 }
 
 /* Takes over label, certificate and document, also when it fails. NULL texts: out of memory. */
-static tl_status append(tl_cli_items *items, char *label, char *certificate, json_t *document,
-                        const tl_error *why, tl_error *err)
+static tl_status append(tl_cli_items *items, char *label, char *certificate, const char *data,
+                        json_t *document, const tl_error *why, tl_error *err)
 {
-    if (label != NULL && certificate != NULL && make_room(items)) {
-        tl_cli_item item = {label, certificate, document, {TL_OK, ""}};
+    char *directory = strdup(data);
+
+    if (label != NULL && certificate != NULL && directory != NULL && make_room(items)) {
+        tl_cli_item item = {.label = label,
+                            .certificate = certificate,
+                            .data = directory,
+                            .document = document,
+                            .error = {TL_OK, ""}};
         if (why != NULL) item.error = *why;
         items->item[items->count++] = item;
         return TL_OK;
     }
     free(label);
     free(certificate);
+    free(directory);
     json_decref(document);
     return out_of_memory(err);
 }
@@ -78,13 +85,22 @@ static tl_status add_file(tl_cli_items *items, const char *path, bool among_othe
             return TL_OK;
         }
     }
-    return append(items, format("%s", path), format("%s.certificate.json", path), document,
-                  status == TL_OK ? NULL : &why, err);
+    const char *slash = strrchr(path, '/');
+    char *directory = slash ? format("%.*s", (int)(slash - path + 1), path) : format(".");
+    if (directory == NULL) {
+        json_decref(document);
+        return out_of_memory(err);
+    }
+    status = append(items, format("%s", path), format("%s.certificate.json", path), directory,
+                    document, status == TL_OK ? NULL : &why, err);
+    free(directory);
+    return status;
 }
 
-/* One line of cells.ndjson. */
-static tl_status add_record(tl_cli_items *items, const char *dir, const char *path,
-                            const char *line, size_t length, size_t number, tl_error *err)
+/* One line of cells.ndjson; data: where its references point. */
+static tl_status add_record(tl_cli_items *items, const char *dir, const char *data,
+                            const char *path, const char *line, size_t length, size_t number,
+                            tl_error *err)
 {
     tl_error why = {TL_OK, ""};
     json_error_t error;
@@ -95,7 +111,7 @@ static tl_status add_record(tl_cli_items *items, const char *dir, const char *pa
         (void)tl_fail(&why, TL_ERR_PARSE, "%s: line %zu, column %d: %s", path, number, error.column,
                       error.text);
         return append(items, format("%s:%zu", path, number),
-                      format("%s/cells.%zu.certificate.json", dir, number), NULL, &why, err);
+                      format("%s/cells.%zu.certificate.json", dir, number), data, NULL, &why, err);
     }
     if (!json_is_object(witness)) {
         items->bare++;
@@ -105,7 +121,20 @@ static tl_status add_record(tl_cli_items *items, const char *dir, const char *pa
     json_incref(witness);
     json_decref(record);
     return append(items, format("%s:%zu", path, number),
-                  format("%s/cells.%zu.certificate.json", dir, number), witness, NULL, err);
+                  format("%s/cells.%zu.certificate.json", dir, number), data, witness, NULL, err);
+}
+
+/* As the manifest says, or the directory itself; owned by the caller. */
+static char *data_directory(const char *dir)
+{
+    char *path = format("%s/manifest.json", dir);
+    json_t *manifest = path != NULL ? json_load_file(path, 0, NULL) : NULL;
+    const char *data = json_string_value(json_object_get(manifest, "data"));
+    char *out = data != NULL ? format("%s/%s", dir, data) : format("%s", dir);
+
+    json_decref(manifest);
+    free(path);
+    return out;
 }
 
 static tl_status add_records(tl_cli_items *items, const char *dir, const char *path, tl_error *err)
@@ -118,13 +147,16 @@ static tl_status add_records(tl_cli_items *items, const char *dir, const char *p
     if (in == NULL && errno == ENOENT) return TL_OK;
     if (in == NULL)
         return tl_fail(err, TL_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    char *data = data_directory(dir);
+    if (data == NULL) status = out_of_memory(err);
     for (size_t number = 1; status == TL_OK; number++) {
         ssize_t length = getline(&line, &size, in);
         if (length < 0) break;
-        status = add_record(items, dir, path, line, (size_t)length, number, err);
+        status = add_record(items, dir, data, path, line, (size_t)length, number, err);
     }
     if (status == TL_OK && ferror(in)) status = tl_fail(err, TL_ERR_IO, "%s: reading failed", path);
     free(line);
+    free(data);
     (void)fclose(in);
     return status;
 }
@@ -181,6 +213,7 @@ void tl_cli_items_clear(tl_cli_items *items)
     for (size_t i = 0; i < items->count; i++) {
         free(items->item[i].label);
         free(items->item[i].certificate);
+        free(items->item[i].data);
         json_decref(items->item[i].document);
     }
     free(items->item);

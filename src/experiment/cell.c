@@ -8,7 +8,9 @@ void tl_cell_free(tl_cell *cell)
 {
     if (!cell) return;
     tl_layer_free(cell->attention.layer);
+    json_decref(cell->attention.reference);
     tl_measure_free(cell->tokens);
+    json_decref(cell->tokens_reference);
     tl_domain_free(cell->domain);
     free(cell);
 }
@@ -197,6 +199,7 @@ tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
     if (!s) s = tl_layer_spec_read(b, &cell->attention, err);
     if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
     if (!s) s = settle_n(b, cell, err);
+    if (!s && cell->attention.reference) cell->tokens_reference = tl_tokens_reference(b);
     if (!s && cell->tokens) s = check_tokens(b, cell, err);
     if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);

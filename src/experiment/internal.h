@@ -163,10 +163,11 @@ char *tl_bindings_path(const tl_bindings *b, const char *path);
 typedef struct {
     size_t index;
     tl_layer_spec attention;
-    tl_measure *tokens;  /* owned, or NULL */
-    tl_domain *domain;   /* owned, or NULL */
-    uint64_t n;          /* of the search or the enclosure; 0: infinite */
-    double c, log_bound; /* of the inversion: x + c F(x)/bound */
+    tl_measure *tokens;       /* owned, or NULL */
+    json_t *tokens_reference; /* owned, or NULL: tl_tokens_reference */
+    tl_domain *domain;        /* owned, or NULL */
+    uint64_t n;               /* of the search or the enclosure; 0: infinite */
+    double c, log_bound;      /* of the inversion: x + c F(x)/bound */
     bool searched;
     tl_search_problem problem; /* borrows from this cell */
     tl_search_settings settings;

@@ -116,6 +116,17 @@ static tl_status read_module_spec(const tl_bindings *b, const config_setting_t *
     return s;
 }
 
+/* As tl_model_resolve reads it. */
+static json_t *module_reference(const char *file, const tl_module_spec *spec)
+{
+    json_t *module = json_pack("{s:s, s:s, s:I}", "file", file, "prefix", spec->prefix, "heads",
+                               (json_int_t)spec->heads);
+
+    if (module && spec->head >= 0)
+        (void)json_object_set_new(module, "head", json_integer(spec->head));
+    return module;
+}
+
 static tl_status read_module(const tl_bindings *b, const config_setting_t *module,
                              tl_layer_spec *out, tl_error *err)
 {
@@ -137,6 +148,9 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
                  : tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
         if (!s) s = tl_model_layer(tensors, &spec, &out->layer, err);
         if (!s) out->layer->mask = out->mask;
+        if (!s) out->reference = module_reference(file, &spec);
+        if (!s && !out->reference)
+            s = tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
         if (s && path)
             tl_error_prefix(err, "%s:%u: attention.module", b->experiment->path,
                             config_setting_source_line(module));

@@ -4,19 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tightlip/file.h"
 #include "tightlip/linalg.h"
 #include "tightlip/version.h"
-
-static uint64_t fnv1a64(const char *text, size_t size)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < size; i++) {
-        hash ^= (unsigned char)text[i];
-        hash *= UINT64_C(1099511628211);
-    }
-    return hash;
-}
 
 /* Size and hash of every data file named: a resume over other data must not pass unnoticed. */
 tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
@@ -27,16 +17,15 @@ tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
 
     json_object_foreach(ex->files, name, old)
     {
-        char *path = tl_bindings_path(&b, name), *text = NULL, hex[32];
-        size_t size = 0;
+        char *path = tl_bindings_path(&b, name), hex[32];
+        uint64_t hash, bytes;
         json_t *entry;
-        tl_status s = path ? tl_text_read(path, &text, &size, err)
+        tl_status s = path ? tl_file_hash(path, &hash, &bytes, err)
                            : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
         free(path);
         if (s) return s;
-        (void)snprintf(hex, sizeof hex, "%016" PRIx64, fnv1a64(text, size));
-        free(text);
-        entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)size, "fnv1a64", hex);
+        (void)snprintf(hex, sizeof hex, "%016" PRIx64, hash);
+        entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)bytes, "fnv1a64", hex);
         if (!entry || json_object_set_new(ex->files, name, entry))
             return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     }

@@ -105,20 +105,39 @@ static tl_status resume_lines(tl_partial *p, const tl_experiment *ex, tl_error *
     return s;
 }
 
+/* Where the files that records refer to lie, as seen from the results. Nonzero when out of memory.
+ */
+static int name_data(json_t *manifest, const tl_experiment *ex, const char *directory)
+{
+    char *data;
+    int bad;
+
+    if (json_object_size(ex->files) == 0) return 0;
+    data = tl_file_relative(directory, *ex->directory ? ex->directory : ".");
+    bad = !data || json_object_set_new(manifest, "data", json_string(data));
+    free(data);
+    return bad;
+}
+
 tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const char *directory,
                           uint64_t seed, bool resume, tl_error *err)
 {
-    json_t *manifest = tl_manifest_make(ex, seed);
-    tl_status s = TL_OK;
+    json_t *manifest;
+    tl_status s = make_directory(directory, err);
 
     *p = (tl_partial){.directory = directory};
+    if (s) return s;
+    manifest = tl_manifest_make(ex, seed);
+    if (manifest && name_data(manifest, ex, directory)) {
+        json_decref(manifest);
+        manifest = NULL;
+    }
     p->path = tl_results_path(directory, "cells.ndjson.partial");
     p->manifest_path = tl_results_path(directory, "manifest.json.partial");
     p->manifest = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(manifest);
     if (!p->path || !p->manifest_path || !p->manifest)
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-    if (!s) s = make_directory(directory, err);
     if (!s && resume) s = resume_lines(p, ex, err);
     if (!s) s = tl_file_write(p->manifest_path, p->manifest, strlen(p->manifest), err);
     if (s) return s;

@@ -94,6 +94,25 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *group,
     return s;
 }
 
+json_t *tl_tokens_reference(const tl_bindings *b)
+{
+    const config_setting_t *at = b->experiment->tokens;
+    const config_setting_t *domain = b->experiment->domain;
+    char *file = NULL, *tensor = NULL;
+    json_t *reference = NULL;
+
+    if (!at || !config_setting_is_group(at) || config_setting_length(at) != 2 ||
+        !config_setting_get_member(at, "file") || !config_setting_get_member(at, "tensor") ||
+        (domain && config_setting_get_member(domain, "snap")))
+        return NULL;
+    if (tl_bindings_text(b, at, "file", NULL, &file, NULL) == TL_OK &&
+        tl_bindings_text(b, at, "tensor", NULL, &tensor, NULL) == TL_OK && file && tensor)
+        reference = json_pack("{s:s, s:s}", "file", file, "tensor", tensor);
+    free(file);
+    free(tensor);
+    return reference;
+}
+
 tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention, tl_measure **out,
                          tl_error *err)
 {

@@ -1,0 +1,143 @@
+/* Problem documents that name weights and tokens by file. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlip/file.h"
+#include "tightlip/model.h"
+#include "tightlip/problem.h"
+
+static tl_status get_text(const json_t *reference, const char *place, const char *key,
+                          const char **out, tl_error *err)
+{
+    *out = json_string_value(json_object_get(reference, key));
+    return *out ? TL_OK
+                : tl_fail(err, TL_ERR_PARSE, "%s.%s: expected a string, found none", place, key);
+}
+
+/* directory/file, owned by the caller. */
+static char *join(const char *directory, const char *file)
+{
+    const bool rooted = file[0] == '/' || directory[0] == '\0';
+    const size_t room = strlen(directory) + strlen(file) + 2;
+    char *path = malloc(room);
+
+    if (path)
+        (void)snprintf(path, room, "%s%s%s", rooted ? "" : directory, rooted ? "" : "/", file);
+    return path;
+}
+
+/* Opens the file of a reference when it is the one that was meant. */
+static tl_status open_file(const json_t *reference, const char *place, const char *directory,
+                           tl_safetensors **out, tl_error *err)
+{
+    const char *file, *expected;
+    char found[32];
+    uint64_t hash = 0, bytes;
+    tl_status s = get_text(reference, place, "file", &file, err);
+
+    if (!s) s = get_text(reference, place, "fnv1a64", &expected, err);
+    if (s) return s;
+    char *path = join(directory, file);
+    if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
+    s = tl_file_hash(path, &hash, &bytes, err);
+    (void)snprintf(found, sizeof found, "%016" PRIx64, hash);
+    if (!s && strcmp(found, expected) != 0)
+        s = tl_fail(err, TL_ERR_DOMAIN, "%s: expected a file of hash %s, found %s: it has changed",
+                    path, expected, found);
+    if (!s) s = tl_safetensors_open(out, path, err);
+    if (s) tl_error_prefix(err, "%s", place);
+    free(path);
+    return s;
+}
+
+/* Puts heads and output of the layer in the place of the module; kind, mask and constants stay. */
+static int put_layer(json_t *attention, const tl_layer *layer)
+{
+    json_t *whole = tl_layer_to_json(layer), *heads = json_object_get(whole, "heads");
+    json_t *output = json_object_get(whole, "output"), *head;
+    const char *kind = json_string_value(json_object_get(attention, "kind"));
+    size_t h;
+    int bad = json_object_set(attention, "heads", heads);
+
+    if (output) bad = bad || json_object_set(attention, "output", output);
+    json_array_foreach(heads, h, head)
+    {
+        if (kind && strcmp(kind, "cosine") == 0) (void)json_object_del(head, "scale");
+    }
+    (void)json_object_del(attention, "module");
+    json_decref(whole);
+    return bad;
+}
+
+static tl_status resolve_module(json_t *attention, const char *directory, tl_error *err)
+{
+    const json_t *reference = json_object_get(attention, "module");
+    static const char place[] = "attention.module";
+    const json_t *heads = json_object_get(reference, "heads");
+    const json_t *head = json_object_get(reference, "head");
+    tl_module_spec spec = {.head = head ? (long)json_integer_value(head) : -1};
+    tl_safetensors *file = NULL;
+    tl_layer *layer = NULL;
+    tl_status s = get_text(reference, place, "prefix", &spec.prefix, err);
+
+    if (!s && (json_integer_value(heads) < 1 || (head && !json_is_integer(head))))
+        s = tl_fail(err, TL_ERR_PARSE, "%s.%s: expected an integer%s", place,
+                    json_integer_value(heads) < 1 ? "heads" : "head",
+                    json_integer_value(heads) < 1 ? " of at least 1" : "");
+    spec.heads = (size_t)json_integer_value(heads);
+    if (!s) s = open_file(reference, place, directory, &file, err);
+    if (!s) s = tl_model_layer(file, &spec, &layer, err);
+    if (!s && put_layer(attention, layer))
+        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
+    tl_layer_free(layer);
+    tl_safetensors_close(file);
+    return s;
+}
+
+static json_t *rows_json(const double *x, size_t rows, size_t cols)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < rows; i++) {
+        json_t *row = json_array();
+        for (size_t j = 0; j < cols; j++)
+            (void)json_array_append_new(row, json_real(x[i * cols + j]));
+        (void)json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static tl_status resolve_tokens(json_t *document, const json_t *reference, const char *directory,
+                                tl_error *err)
+{
+    static const char place[] = "tokens";
+    tl_safetensors *file = NULL;
+    const char *tensor;
+    double *x = NULL;
+    size_t rows, cols;
+    tl_status s = get_text(reference, place, "tensor", &tensor, err);
+
+    if (!s) s = open_file(reference, place, directory, &file, err);
+    if (!s) s = tl_safetensors_read(file, tensor, &x, &rows, &cols, err);
+    if (!s && json_object_set_new(document, "tokens", rows_json(x, rows, cols)))
+        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
+    free(x);
+    tl_safetensors_close(file);
+    return s;
+}
+
+tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed, tl_error *err)
+{
+    json_t *attention = json_object_get(document, "attention");
+    const bool module = json_object_get(attention, "module") != NULL;
+    const json_t *tokens = json_object_get(document, "tokens");
+    const bool named = json_is_object(tokens);
+    tl_status s = TL_OK;
+
+    if (changed) *changed = module || named;
+    if (named) s = resolve_tokens(document, tokens, directory, err);
+    if (!s && module) s = resolve_module(attention, directory, err);
+    return s;
+}
