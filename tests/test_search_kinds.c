@@ -119,6 +119,17 @@ Test(search_kinds, sigmoid_and_cosine_stay_below_their_bounds)
     }
 }
 
+/* README of src/bounds, section 9: attained once bias + ||A|| R^2 <= 0, that is n >= e^4 here. */
+Test(search_kinds, sigmoid_bound_is_attained)
+{
+    for (uint64_t n = 60; n <= 6000; n *= 10) {
+        const double s = 1 / (1 + exp(log((double)n) - 4));
+        const double bound = (double)n * (s + 2 * s * (1 - s) * 4);
+        const double found = found_value(TL_KIND_SIGMOID, TL_MASK_NONE, 2, n, false);
+        cr_expect_float_eq(found, bound, 1e-9 * bound, "n = %d: %.15g", (int)n, found);
+    }
+}
+
 /* One token sees itself alone: f = sigmoid(A x^2 + b) x, f' = s + 2 s (1 - s) A x^2 with d = 1; at
  * n = 1, b = 0, A = 1, R = 2 the largest value by scanning. */
 Test(search_kinds, sigmoid_of_one_token)

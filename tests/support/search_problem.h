@@ -12,7 +12,7 @@ typedef struct {
 } search_fixture;
 
 /* A = a I (kind l2: Q = sqrt(|a|) I) of width d, V = I, ball of radius R, mask general: all but the
- * diagonal, or that with it when n = 1. Bias of kind sigmoid: -log n. atoms = n under a mask. */
+ * diagonal, n >= 2. Bias of kind sigmoid: -log n. atoms = n under a mask. */
 search_fixture search_fixture_make(tl_kind kind, tl_mask mask, size_t d, double a, double R,
                                    uint64_t n, size_t atoms);
 void search_fixture_clear(search_fixture *f);
