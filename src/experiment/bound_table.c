@@ -92,6 +92,8 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
     bool comparable = bound->norm == ex->norm, violated;
     const bool conjecture = bound->provenance == TL_PROVENANCE_CONJECTURE;
 
+    /* An attack starts from the centre of its ball, where bounds on moves from there apply. */
+    if (ex->attack.on && cell->domain->around) asked.epsilon = cell->domain->epsilon;
     /* Matrices of the A that was found say nothing of the other A; a conjecture may speak of the
      * witness. */
     if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound) && !conjecture)

@@ -1,4 +1,4 @@
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,6 +204,7 @@ tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
     if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
     if (!s && ex->invert.on) s = tl_invert_check(b, cell, err);
+    if (!s && ex->attack.on) s = tl_attack_check(b, cell, err);
     if (!s && ex->search) s = read_search(b, cell, err);
     if (s) {
         char where[256];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "experiment/buffer.h"
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 
 /* A text cell: quoted where it holds a comma, a quote or a line end. */
 static void put_text(tl_buffer *b, const char *text)
@@ -88,6 +88,8 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
     if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
+    for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++)
+        tl_buffer_print(b, ",%s", tl_attack_columns[i]);
     for (size_t i = 0; i < ex->compared; i++)
         tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
     for (size_t i = 0; i < ex->bounds; i++) {
@@ -182,6 +184,10 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
         put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
     }
     if (ex->invert.on) put_iteration(b, record, t);
+    for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++) {
+        tl_buffer_text(b, ",");
+        put_value(b, json_object_get(json_object_get(record, "attack"), tl_attack_columns[i]));
+    }
     for (size_t i = 0; i < ex->compared; i++) {
         const json_t *values = json_object_get(record, "compare");
         tl_buffer_text(b, ",");

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 
 tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {

@@ -55,6 +55,11 @@ typedef struct {
     size_t iterations;
 } tl_invert_wish;
 
+typedef struct {
+    bool on; /* tokens or measures of cells are attacked */
+    size_t restarts, steps, parts;
+} tl_attack_wish;
+
 struct tl_experiment {
     char *path, *directory; /* owned; directory ends in '/' or is empty */
     config_t tree;
@@ -71,6 +76,7 @@ struct tl_experiment {
     bool certify; /* found values and bounds in ball arithmetic as well */
     tl_exact_wish exact;
     tl_invert_wish invert;
+    tl_attack_wish attack;
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows, then of conjectures */
     tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
@@ -167,6 +173,7 @@ typedef struct {
     json_t *tokens_reference; /* owned, or NULL: tl_tokens_reference */
     tl_domain *domain;        /* owned, or NULL */
     uint64_t n;               /* of the search or the enclosure; 0: infinite */
+    double epsilon;           /* of an attack on a measure */
     double c, log_bound;      /* of the inversion: x + c F(x)/bound */
     bool searched;
     tl_search_problem problem; /* borrows from this cell */
@@ -178,33 +185,6 @@ TL_MUST_USE tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_erro
  * most that many radii from the domain (stored in single precision, say) to the nearest point. */
 TL_MUST_USE tl_status tl_domain_spec_read(const tl_bindings *b, tl_cell *cell, tl_error *err);
 void tl_cell_free(tl_cell *cell);
-
-/* ---- suprema (the group `exact`) ---- */
-TL_MUST_USE tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
-/* Refuses what tl_exact_run cannot enclose. */
-TL_MUST_USE tl_status tl_exact_check(const tl_bindings *b, const tl_cell *cell, tl_error *err);
-
-typedef struct {
-    tl_exact_result result;
-    tl_measure *measure;   /* owned: the maximiser, every token single */
-    bool searched, missed; /* the search stayed below by more than the tolerance */
-    double found;          /* by the search */
-} tl_supremum;
-
-/* From the best input of the search, or NULL. */
-TL_MUST_USE tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *cell,
-                                       const tl_search_result *best, tl_supremum *out,
-                                       tl_error *err);
-json_t *tl_supremum_json(const tl_supremum *supremum);
-void tl_supremum_clear(tl_supremum *supremum);
-
-/* ---- inversion (the group `invert`) ---- */
-TL_MUST_USE tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
-/* c and the bound of the cell; refuses what cannot be inverted. */
-TL_MUST_USE tl_status tl_invert_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
-/* record.invert: the errors after 0, 1, .. iterations; nothing where none are wanted. */
-TL_MUST_USE tl_status tl_invert_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
-                                    double log_norm, tl_error *err);
 
 /* ---- records ---- */
 /* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the

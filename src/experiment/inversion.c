@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 #include "tightlip/invert.h"
 
 static const config_setting_t *group_of(const tl_experiment *ex)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -182,7 +182,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     static const char *const keys[] = {"name",   "title",   "question",   "attention", "tokens",
                                        "n",      "domain",  "sweep",      "search",    "norm",
                                        "bounds", "plot",    "conjecture", "certify",   "exact",
-                                       "paper",  "finding", "compare",    "invert"};
+                                       "paper",  "finding", "compare",    "invert",    "attack"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -202,6 +202,7 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     if (!s) s = read_certify(ex, root, err);
     if (!s) s = tl_exact_read(ex, config_setting_get_member(root, "exact"), err);
     if (!s) s = tl_invert_read(ex, config_setting_get_member(root, "invert"), err);
+    if (!s) s = tl_attack_read(ex, config_setting_get_member(root, "attack"), err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,

@@ -18,7 +18,7 @@ typedef struct {
     const char *axis, *legend;
 } tl_plot_y;
 
-enum { TL_PLOT_Y_COUNT = 22 };
+enum { TL_PLOT_Y_COUNT = 29 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
 const char *tl_plot_ylabel(const char *name);
 /* As the table has it, the certified column first; NAN where there is none, or nothing is asked

@@ -83,6 +83,10 @@ const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
 
     if ((strcmp(name, "given") == 0 || strcmp(name, "gain") == 0) && !(ex->search && ex->tokens))
         return "search and tokens";
+    static const char *const of_attacks[] = {"attack",      "whole",     "move",         "far",
+                                             "split-slope", "pointwise", "neighbourhood"};
+    for (size_t i = 0; i < sizeof of_attacks / sizeof *of_attacks; i++)
+        if (strcmp(name, of_attacks[i]) == 0 && !ex->attack.on) return "a group attack";
     if (strcmp(name, "error") == 0 && !ex->invert.on) return "a group invert";
     if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
         return "a setting compare with that norm";

@@ -120,9 +120,10 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
     if (s) return s;
     list = json_object_get(out, "y");
     if (!list) {
-        list = ex->invert.on ? json_pack("[s]", "error")
-               : given       ? json_pack("[s, s, s]", "lower", "given", "bounds")
-                             : json_pack("[s, s]", "lower", "bounds");
+        list = ex->invert.on   ? json_pack("[s]", "error")
+               : ex->attack.on ? json_pack("[s, s]", "attack", "bounds")
+               : given         ? json_pack("[s, s, s]", "lower", "given", "bounds")
+                               : json_pack("[s, s]", "lower", "bounds");
         if (json_object_set_new(out, "y", list)) return tl_plot_key_memory(ex, err);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {

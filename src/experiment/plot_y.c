@@ -34,6 +34,15 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"fro", "norm:fro", NULL, true, "norms of the Jacobian", "Frobenius norm"},
     {"jt-f", "norm:jt-f", NULL, true, "√|J′f|  (no norm)", "√|J′f|, not a Lipschitz constant"},
     {"error", "error_log10", NULL, true, "relative error of the inverse  |x_t − x| / |x|", "error"},
+    {"attack", "attack_log10", NULL, true, "output movement over input movement",
+     "best attack found"},
+    {"whole", "whole_log10", NULL, true, "output movement over input movement",
+     "best attack, atoms whole"},
+    {"move", "move_log10", NULL, true, "slope in W_2", "slope, atoms whole"},
+    {"split-slope", "split_slope_log10", NULL, true, "slope in W_2", "slope, an atom splits"},
+    {"far", "far_log10", NULL, true, "slope in W_2", "slope, a tiny share moves far"},
+    {"pointwise", "pointwise_log10", NULL, true, "slope in W_2", "slope at the measure"},
+    {"neighbourhood", "neighbourhood_log10", NULL, true, "slope in W_2", "slope near the measure"},
     {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
 };
 

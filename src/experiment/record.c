@@ -1,4 +1,4 @@
-#include "experiment/internal.h"
+#include "experiment/modes.h"
 
 #include <math.h>
 #include <omp.h>
@@ -259,6 +259,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
         record = record_json(ex, cell, best, p, given, &table);
         if (record) s = tl_compare_add(record, ex, p->layer, p->measure, err);
         if (record && !s) s = tl_invert_add(record, ex, cell, p->norm.log_value, err);
+        if (record && !s) s = tl_attack_add(record, ex, cell, err);
         const double began = omp_get_wtime();
         bool bad = record && ex->exact.on &&
                    json_object_set_new(record, "exact", tl_supremum_json(&supremum));

@@ -68,6 +68,12 @@ tl_status tl_resolve(tl_experiment *ex, tl_error *err)
     if (ex->invert.on)
         bad = bad || fill(json_object_get(root, "invert"), "iterations",
                           json_integer((json_int_t)ex->invert.iterations));
+    if (ex->attack.on) {
+        json_t *attack = json_object_get(root, "attack");
+        bad = bad || fill(attack, "restarts", json_integer((json_int_t)ex->attack.restarts));
+        bad = bad || fill(attack, "steps", json_integer((json_int_t)ex->attack.steps));
+        bad = bad || fill(attack, "parts", json_integer((json_int_t)ex->attack.parts));
+    }
     bad = bad || fill(root, "certify", json_boolean(ex->certify));
     bad = bad || json_object_set_new(root, "bounds", bound_keys(ex));
     return bad ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path) : TL_OK;

@@ -1,0 +1,45 @@
+/* What a cell does beside search and evaluation: enclose its supremum, invert its layer, attack its
+ * input. */
+#ifndef EXPERIMENT_MODES_H
+#define EXPERIMENT_MODES_H
+
+#include "experiment/internal.h"
+
+/* ---- suprema (the group `exact`) ---- */
+TL_MUST_USE tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+/* Refuses what tl_exact_run cannot enclose. */
+TL_MUST_USE tl_status tl_exact_check(const tl_bindings *b, const tl_cell *cell, tl_error *err);
+
+typedef struct {
+    tl_exact_result result;
+    tl_measure *measure;   /* owned: the maximiser, every token single */
+    bool searched, missed; /* the search stayed below by more than the tolerance */
+    double found;          /* by the search */
+} tl_supremum;
+
+/* From the best input of the search, or NULL. */
+TL_MUST_USE tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *cell,
+                                       const tl_search_result *best, tl_supremum *out,
+                                       tl_error *err);
+json_t *tl_supremum_json(const tl_supremum *supremum);
+void tl_supremum_clear(tl_supremum *supremum);
+
+/* ---- inversion (the group `invert`) ---- */
+TL_MUST_USE tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+/* c and the bound of the cell; refuses what cannot be inverted. */
+TL_MUST_USE tl_status tl_invert_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
+/* record.invert: the errors after 0, 1, .. iterations; nothing where none are wanted. */
+TL_MUST_USE tl_status tl_invert_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
+                                    double log_norm, tl_error *err);
+
+/* ---- perturbations of finite size (the group `attack`) ---- */
+enum { TL_ATTACK_COLUMNS = 7 };
+extern const char *const tl_attack_columns[TL_ATTACK_COLUMNS];
+TL_MUST_USE tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+TL_MUST_USE tl_status tl_attack_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
+/* record.attack: ratio and perturbed input, for measures the slopes too; bounds below the ratio are
+ * marked. Nothing where none is wanted. */
+TL_MUST_USE tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
+                                    tl_error *err);
+
+#endif

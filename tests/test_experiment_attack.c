@@ -1,0 +1,114 @@
+/* Experiments that attack tokens and measures. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/experiment_run.h"
+
+#define HEAD "name = \"t\"; attention = { kind = \"dot\"; A = ([1.0]); V = ([1.0]); };"
+#define BUDGET "domain = { kind = \"frobenius-ball\"; };"
+#define SWEEP "sweep = { variable = \"epsilon\"; values = (0.01, 1.0); };"
+#define TOKENS "tokens = ([-1.0], [0.5], [2.0]);"
+#define ATTACK "attack = { restarts = 6; steps = 40; };"
+#define MEASURE                                                                               \
+    "tokens = { values = ([-3.0], [3.0]); mass = [0.5, 0.5]; }; domain = { kind = \"ball\"; " \
+    "radius = 3.0; };"
+
+/* The records of a run with one thread, a JSON array. */
+static json_t *records_of(scratch *dir, const char *text, const char *name, int threads)
+{
+    char where[SCRATCH_PATH_SIZE];
+    tl_error err = {0};
+    tl_experiment *ex = experiment_from(dir, text);
+    json_t *list = json_array();
+
+    (void)snprintf(where, sizeof where, "%s", scratch_path(dir, name));
+    const tl_run_options options = {.directory = where, .threads = threads, .no_plot = true};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    char *lines = results_text(where, "cells.ndjson");
+    for (char *at = lines; *at;) {
+        char *end = strchr(at, '\n');
+        (void)json_array_append_new(list, json_loadb(at, (size_t)(end - at), 0, NULL));
+        at = end + 1;
+    }
+    free(lines);
+    tl_experiment_free(ex);
+    return list;
+}
+
+static double log10_of(const json_t *record, const char *group, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(record, group), key));
+}
+
+Test(experiment_attack, tokens_below_every_bound_of_the_ball)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    json_t *records = records_of(
+        &dir, HEAD TOKENS BUDGET SWEEP ATTACK "bounds = (\"lofast\", \"sharp\");", "one", 1);
+    json_t *again = records_of(
+        &dir, HEAD TOKENS BUDGET SWEEP ATTACK "bounds = (\"lofast\", \"sharp\");", "two", 2);
+    cr_expect(json_equal(records, again));
+    cr_assert_eq(json_array_size(records), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *record = json_array_get(records, i), *row;
+        const double ratio = log10_of(record, "attack", "attack_log10");
+        size_t k;
+        json_array_foreach(json_object_get(record, "bounds"), k, row)
+        {
+            cr_expect(json_is_true(json_object_get(row, "applicable")), "cell %zu, bound %zu", i,
+                      k);
+            cr_expect(ratio <= json_number_value(json_object_get(row, "log10")));
+        }
+        cr_expect_null(json_object_get(record, "violation"));
+        if (i == 0) cr_expect_float_eq(ratio, log10_of(record, "lower", "log10"), 1e-2);
+    }
+    json_decref(again);
+    json_decref(records);
+    scratch_clear(&dir);
+}
+
+Test(experiment_attack, measures_have_slopes)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    json_t *records = records_of(&dir,
+                                 HEAD MEASURE "attack = { epsilon = 0.001; restarts = 12; };"
+                                              "bounds = (\"none\");",
+                                 "one", 1);
+    const json_t *record = json_array_get(records, 0);
+    cr_expect_float_eq(pow(10, log10_of(record, "attack", "move_log10")), 1, 1e-4);
+    cr_expect_float_eq(pow(10, log10_of(record, "attack", "pointwise_log10")), 1.633, 1e-3);
+    cr_expect_float_eq(pow(10, log10_of(record, "attack", "neighbourhood_log10")), 9, 1e-6);
+    cr_expect_float_eq(pow(10, log10_of(record, "attack", "whole_log10")), 1, 1e-2);
+    cr_expect_float_eq(pow(10, log10_of(record, "attack", "attack_log10")), 1.633, 2e-2);
+    json_decref(records);
+    scratch_clear(&dir);
+}
+
+Test(experiment_attack, what_is_refused)
+{
+    static const char *const rows[][2] = {
+        {HEAD BUDGET ATTACK, "expected search, or tokens"},
+        {HEAD TOKENS ATTACK "domain = { kind = \"ball\"; radius = 3.0; };", "frobenius-ball"},
+        {HEAD MEASURE ATTACK, "expected a setting epsilon above 0"},
+        {HEAD TOKENS BUDGET SWEEP "attack = { restarts = 0; };", "attack.restarts"},
+        {HEAD TOKENS BUDGET SWEEP "attack = { tries = 3; };", "unknown setting \"tries\""},
+        {HEAD TOKENS BUDGET SWEEP ATTACK "norm = \"inf\";", "expected norm 2, found inf"},
+        {HEAD TOKENS "domain = { kind = \"ball\"; radius = 3.0; }; plot = { y = \"attack\"; };",
+         "a group attack"},
+    };
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tl_experiment *ex = NULL;
+        tl_error err = {0};
+        const char *path = scratch_write(&dir, "refused.cfg", rows[i][0], strlen(rows[i][0]));
+        cr_expect_neq(tl_experiment_load(&ex, path, &err), TL_OK, "row %zu", i);
+        cr_expect(strstr(err.text, rows[i][1]), "row %zu: %s", i, err.text);
+    }
+    scratch_clear(&dir);
+}
