@@ -206,6 +206,12 @@ tl_status tl_lofast_curve_at(tl_lofast_curve *curve, const tl_bound_query *query
     if (!tl_bounds_is_dot(query, &value) || !tl_bounds_is_finite_n(query, &value) ||
         !tl_bounds_has_tokens(query, &value))
         return tl_fail(err, TL_ERR_UNSUPPORTED, "lofast: %s", value.why);
+    if (!query->measure->count)
+        return tl_fail(err, TL_ERR_UNSUPPORTED, "lofast: grows with n: infinite in mean field");
+    if (residual && query->layer->out != query->layer->d)
+        return tl_fail(err, TL_ERR_SHAPE,
+                       "lofast: with the residual: expected an output of width %zu, found %zu",
+                       query->layer->d, query->layer->out);
     const tl_status status = tl_bounds_lofast_curve(curve, query, TL_LOFAST, residual);
     if (status != TL_OK) return tl_fail(err, status, "lofast: %s", tl_status_text(status));
     return TL_OK;
