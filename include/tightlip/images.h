@@ -2,6 +2,7 @@
 #ifndef TIGHTLIP_IMAGES_H
 #define TIGHTLIP_IMAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tightlip/status.h"
@@ -26,5 +27,9 @@ typedef struct {
 TL_MUST_USE tl_status tl_images_read(tl_images *out, const char *images, const char *labels,
                                      size_t most, tl_error *err);
 void tl_images_clear(tl_images *images);
+
+/* What this build reads besides plain IDX and CIFAR-10 files. */
+bool tl_images_reads_gzip(void);
+bool tl_images_reads_matlab(void);
 
 #endif

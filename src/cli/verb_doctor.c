@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "tightlip/conjecture.h"
+#include "tightlip/images.h"
 #include "tightlip/linalg.h"
 #include "tightlip/version.h"
 
@@ -46,7 +47,7 @@ static finding of(const char *part, bool present, const char *state, const char 
     return (finding){part, present ? state : "missing", use, get, present};
 }
 
-enum { FINDINGS = 7 };
+enum { FINDINGS = 9 };
 
 static void examine(finding *out)
 {
@@ -63,6 +64,10 @@ static void examine(finding *out)
                 "gnuplot-nox");
     out[6] = of("python3", on_path("python3"), "present",
                 "results/README.md, the manual page, some tests", "python3");
+    out[7] = of("zlib", tl_images_reads_gzip(), "present", "compressed images for certify",
+                "zlib1g-dev, then build again");
+    out[8] = of("matio", tl_images_reads_matlab(), "present", "SVHN images for certify",
+                "libmatio-dev, then build again");
 }
 
 static tl_status run_doctor(tl_cli_call *call, tl_error *err)

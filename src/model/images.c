@@ -179,3 +179,21 @@ void tl_images_clear(tl_images *images)
     free(images->labels);
     *images = (tl_images){0};
 }
+
+bool tl_images_reads_gzip(void)
+{
+#ifdef TL_WITH_ZLIB
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool tl_images_reads_matlab(void)
+{
+#ifdef TL_WITH_MATIO
+    return true;
+#else
+    return false;
+#endif
+}
