@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bounds/internal.h"
@@ -10,6 +12,7 @@
 #include "support/exact_domain.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
+#include "tightlip/model.h"
 
 enum { HEADS = 8, MOST = 8, WIDE = 8 };
 
@@ -200,6 +203,41 @@ Test(bounds_ellipsoid, rows_of_two_sizes)
     }
     cr_expect(nearest > 0.95, "%g", nearest);
     gsl_rng_free(rng);
+}
+
+/* Both blocks of the trained recogniser: the ellipsoid halves the bound over its ball. */
+Test(bounds_ellipsoid, trained_blocks)
+{
+    tl_safetensors *file = NULL;
+
+    cr_assert_eq(
+        tl_safetensors_open(&file, "experiments/data/svtr/svtr_attention.safetensors", NULL),
+        TL_OK);
+    for (int block = 1; block <= 2; block++) {
+        char name[2][64], prefix[64];
+        double *data[2] = {NULL, NULL};
+        size_t rows, d = 0;
+        tl_domain *domain = NULL;
+        tl_layer *layer = NULL;
+        (void)snprintf(name[0], sizeof name[0], "block%d.norm.weight", block);
+        (void)snprintf(name[1], sizeof name[1], "block%d.norm.bias", block);
+        (void)snprintf(prefix, sizeof prefix, "block%d.attn", block);
+        for (int i = 0; i < 2; i++)
+            cr_assert_eq(tl_safetensors_read(file, name[i], &data[i], &rows, &d, NULL), TL_OK);
+        cr_assert_eq(
+            tl_domain_alloc_norm(&domain, TL_DOMAIN_LAYER_NORM, d, data[0], data[1], 1e-5, NULL),
+            TL_OK);
+        const tl_module_spec spec = {prefix, 8, 0};
+        cr_assert_eq(tl_model_layer(file, &spec, &layer, NULL), TL_OK);
+        const double ball = asked("sharp", layer, domain, 128);
+        const double here = asked("ellipsoid", layer, domain, 128);
+        cr_expect(ball > 1.9 * here && ball < 2.2 * here, "block %d: %g, %g", block, ball, here);
+        tl_layer_free(layer);
+        tl_domain_free(domain);
+        free(data[0]);
+        free(data[1]);
+    }
+    tl_safetensors_close(file);
 }
 
 Test(bounds_ellipsoid, refusals)
