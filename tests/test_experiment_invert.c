@@ -86,7 +86,7 @@ Test(experiment_invert, one_scale_for_both_kinds)
         line = strchr(line, '\n') + 1;
     }
     cr_expect_eq(lines_of(csv), 1 + 2 * (T + 1), "a row for each iteration");
-    cr_expect(strstr(script, "error, kind = l2"));
+    cr_expect(strstr(script, "'kind = l2'"));
     cr_expect(strstr(script, "iteration t"));
     free(records);
     free(csv);

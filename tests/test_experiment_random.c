@@ -59,6 +59,36 @@ Test(experiment_random, a_head_alone_is_the_one_among_all)
     scratch_clear(&dir);
 }
 
+/* All tokens attend to the first: its column of the Jacobian is n copies of O V, and nothing else
+ * is left. */
+Test(experiment_random, a_saturated_head_grows_like_the_square_root)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir,
+        "name = \"t\"; bounds = (\"none\"); attention = { mask = \"causal\"; random = { d = 6; "
+        "heads = 3; std = 0.5; head = 1; }; };\n"
+        "tokens = { construction = \"castin\"; radius = 1000.0; };\n"
+        "sweep = { variable = \"n\"; values = (1, 2, 9); };");
+
+    for (size_t i = 0; i < 3; i++) {
+        tl_cell *cell = cell_of(ex, i);
+        const tl_layer *layer = cell->attention.layer;
+        double map[36], size;
+        tl_norm_result norm;
+        tl_error err = {0};
+        tl_layer_value_map(layer, 0, map);
+        cr_assert_eq(tl_norm2_dense(6, 6, map, &size), TL_OK);
+        cr_assert_eq(tl_norm_compute(layer, cell->tokens, TL_NORM_2, NULL, &norm, &err), TL_OK);
+        const double expected = size * sqrt((double)cell->tokens->n);
+        cr_expect_float_eq(norm.value, expected, 1e-12 * expected, "n = %zu", cell->tokens->m);
+        tl_cell_free(cell);
+    }
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
 static void expect_normal(size_t count, const double *a, double std, const char *what)
 {
     double sum = 0, squares = 0;

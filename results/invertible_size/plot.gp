@@ -774,17 +774,17 @@ set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
   $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
-  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'error, kind = dot, size = 10', \
+  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'kind = dot, size = 10', \
   $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'error, kind = dot, size = 3', \
+  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'kind = dot, size = 3', \
   $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'error, kind = dot, size = 1', \
+  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'kind = dot, size = 1', \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'error, kind = l2, size = 10', \
+  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'kind = l2, size = 10', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'error, kind = l2, size = 3', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'kind = l2, size = 3', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'error, kind = l2, size = 1'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'kind = l2, size = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -254,9 +254,7 @@ static void name_curves(tl_plot *p)
         else if (!p->several_y && c->series[0] && strcmp(c->key, "lower") != 0)
             (void)snprintf(c->legend, sizeof c->legend, "%s", c->series); /* the axis says what */
         else if (!p->several_y && c->series[0])
-            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s",
-                           strcmp(c->key, "lower") == 0 ? alone : found_legend(p, c->key), sure,
-                           c->series);
+            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);
         else
             (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s%s", found_legend(p, c->key),
                            p->several_y && judged[0] ? "" : sure,
