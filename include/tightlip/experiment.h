@@ -35,6 +35,7 @@ typedef struct {
     uint64_t seed; /* overrides the file's */
     bool resume;   /* keep the finished cells of an interrupted run of the same resolved config */
     bool no_plot;
+    size_t shard, shards; /* share `shard` of `shards` (counted from 1) of the cells; 0, 0: all */
     void (*progress)(
         void *context,
         const tl_progress *progress); /* may be NULL; called from one thread at a time */
@@ -52,6 +53,13 @@ typedef struct {
  * resume), TL_ERR_INTERRUPTED. */
 TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
                                         const tl_run_options *options, tl_error *err);
+
+/* Shards of a run (options.shard of every earlier one), one directory each, joined in
+ * options->directory: the same bytes as a run of all cells. Errors: TL_ERR_ARGUMENT (a shard of
+ * another configuration, seed or build, one twice, some missing: they are named), TL_ERR_IO. */
+TL_MUST_USE tl_status tl_experiment_merge(const tl_experiment *experiment,
+                                          const char *const *directories, size_t count,
+                                          const tl_run_options *options, tl_error *err);
 
 /* Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv of a results
  * directory. Errors: TL_ERR_IO (files missing, gnuplot not found or failed, with its own message).

@@ -16,6 +16,8 @@
     X(SEED, "seed", 's', COUNT, "S", NULL, 0, UINT64_MAX, NULL, "instead of the seed in the file") \
     X(RESUME, "resume", 0, FLAG, NULL, NULL, 0, 0, NULL,                                           \
       "keep the cells that an interrupted run has finished")                                       \
+    X(SHARD, "shard", 0, TEXT, "I/N", NULL, 0, 0, NULL,                                            \
+      "only share I of N of the cells: for arrays of jobs, joined by tightlip merge")              \
     X(NO_PLOT, "no-plot", 0, FLAG, NULL, NULL, 0, 0, NULL, "leave the plot to tightlip plot")
 
 enum {
@@ -155,6 +157,27 @@ static tl_status report_run(tl_cli_call *call, const tl_experiment *experiment,
     return status != TL_OK ? status : reported;
 }
 
+/* "3/16" */
+static tl_status read_shard(const char *text, tl_run_options *run, tl_error *err)
+{
+    const char *slash = text ? strchr(text, '/') : NULL;
+    char first[24];
+    uint64_t shard = 0, shards = 0;
+
+    if (!text) return TL_OK;
+    if (slash && (size_t)(slash - text) < sizeof first) {
+        (void)snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
+        if (tl_cli_parse_count(first, &shard) && tl_cli_parse_count(slash + 1, &shards) &&
+            shard >= 1 && shard <= shards && shards <= 1000000) {
+            run->shard = (size_t)shard;
+            run->shards = (size_t)shards;
+            return TL_OK;
+        }
+    }
+    return tl_fail(err, TL_ERR_ARGUMENT,
+                   "--shard: expected I/N with 1 <= I <= N <= 1000000, found '%.60s'", text);
+}
+
 static tl_status run_run(tl_cli_call *call, tl_error *err)
 {
     char directory[4096];
@@ -171,8 +194,9 @@ static tl_status run_run(tl_cli_call *call, tl_error *err)
         .context = &progress,
         .stop = &stop_requested,
     };
-    tl_status status = tl_experiment_load(&experiment, call->operand[0], err);
+    tl_status status = read_shard(call->value[RUN_SHARD].text, &run, err);
 
+    if (status == TL_OK) status = tl_experiment_load(&experiment, call->operand[0], err);
     if (status == TL_OK)
         status = choose_directory(call, experiment, directory, sizeof directory, err);
     if (status == TL_OK) {

@@ -256,6 +256,9 @@ TL_MUST_USE tl_status tl_text_read(const char *path, char **out, size_t *size, t
 /* Fills ex->files: each data file with its size and hash. */
 TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);
+/* manifest.json.partial of a whole run, in a directory that is made when absent. */
+TL_MUST_USE tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory,
+                                                uint64_t seed, tl_error *err);
 
 typedef struct {
     size_t failed, violated, undefined; /* cells; undefined: where a conjecture is not finite */

@@ -36,17 +36,18 @@ static tl_status read_if_there(const char *path, char **text, tl_error *err)
     return tl_text_read(path, text, &size, err);
 }
 
-/* Length of the whole lines at the start of text that are records 0, 1, ..; *count of them. */
-static size_t whole_records(const char *text, size_t cells, size_t *count)
+/* Length of the whole lines at the start of text that are records from, from + 1, ..; *count of
+ * them. */
+static size_t whole_records(const char *text, size_t from, size_t end_cell, size_t *count)
 {
     const char *line = text, *end;
 
     *count = 0;
-    while (*count < cells && (end = strchr(line, '\n'))) {
+    while (from + *count < end_cell && (end = strchr(line, '\n'))) {
         json_error_t where;
         json_t *record = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &where);
         const json_t *cell = json_object_get(record, "cell");
-        bool next = json_is_integer(cell) && (size_t)json_integer_value(cell) == *count;
+        bool next = json_is_integer(cell) && (size_t)json_integer_value(cell) == from + *count;
         json_decref(record);
         if (!next) break;
         line = end + 1;
@@ -92,13 +93,13 @@ static tl_status kept_lines(const tl_partial *p, char **text, tl_error *err)
     return s;
 }
 
-static tl_status resume_lines(tl_partial *p, const tl_experiment *ex, tl_error *err)
+static tl_status resume_lines(tl_partial *p, tl_error *err)
 {
     char *text = NULL;
     tl_status s = kept_lines(p, &text, err);
 
     if (!s && text) {
-        size_t size = whole_records(text, ex->cells, &p->done);
+        size_t size = whole_records(text, p->from, p->end, &p->done);
         s = tl_file_write(p->path, text, size, err);
     }
     free(text);
@@ -119,26 +120,55 @@ static int name_data(json_t *manifest, const tl_experiment *ex, const char *dire
     return bad;
 }
 
-tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const char *directory,
-                          uint64_t seed, bool resume, tl_error *err)
+/* The text of the manifest; NULL when out of memory. */
+static char *manifest_text(const tl_experiment *ex, const char *directory, uint64_t seed,
+                           size_t shard, size_t shards)
 {
-    json_t *manifest;
+    json_t *manifest = tl_manifest_make(ex, seed);
+    int bad = !manifest || name_data(manifest, ex, directory);
+    char *text;
+
+    if (shards > 0)
+        bad = bad || json_object_set_new(manifest, "shard",
+                                         json_pack("{s:I, s:I}", "index", (json_int_t)shard, "of",
+                                                   (json_int_t)shards));
+    text = bad ? NULL : json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    json_decref(manifest);
+    return text;
+}
+
+tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory, uint64_t seed,
+                                    tl_error *err)
+{
+    char *path = tl_results_path(directory, "manifest.json.partial");
+    char *text = manifest_text(ex, directory, seed, 0, 0);
+    tl_status s = path && text ? make_directory(directory, err)
+                               : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+
+    if (!s) s = tl_file_write(path, text, strlen(text), err);
+    free(text);
+    free(path);
+    return s;
+}
+
+tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const tl_run_options *options,
+                          uint64_t seed, tl_error *err)
+{
+    const char *directory = options->directory;
     tl_status s = make_directory(directory, err);
 
-    *p = (tl_partial){.directory = directory};
-    if (s) return s;
-    manifest = tl_manifest_make(ex, seed);
-    if (manifest && name_data(manifest, ex, directory)) {
-        json_decref(manifest);
-        manifest = NULL;
+    *p = (tl_partial){.directory = directory, .end = ex->cells};
+    if (options->shards > 0) {
+        p->from = (options->shard - 1) * ex->cells / options->shards;
+        p->end = options->shard * ex->cells / options->shards;
     }
+    if (s) return s;
     p->path = tl_results_path(directory, "cells.ndjson.partial");
     p->manifest_path = tl_results_path(directory, "manifest.json.partial");
-    p->manifest = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(manifest);
+    p->manifest = manifest_text(ex, directory, seed, options->shard, options->shards);
     if (!p->path || !p->manifest_path || !p->manifest)
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-    if (!s && resume) s = resume_lines(p, ex, err);
+    if (!s && options->resume) s = resume_lines(p, err);
     if (!s) s = tl_file_write(p->manifest_path, p->manifest, strlen(p->manifest), err);
     if (s) return s;
     p->cells = fopen(p->path, p->done ? "ab" : "wb");

@@ -11,7 +11,8 @@ typedef struct {
     char *path, *manifest_path;
     char *manifest; /* its text, which a resume must meet again byte for byte */
     FILE *cells;
-    size_t done; /* cells that stand in the file already */
+    size_t from, end; /* cells of this share */
+    size_t done;      /* of them, those that stand in the file already */
     double synced;
 } tl_partial;
 
@@ -19,8 +20,8 @@ typedef struct {
  * with the same manifest are kept, a torn last line is cut off, and a finished run counts as one
  * whose cells are all there. Errors: TL_ERR_IO, TL_ERR_ARGUMENT (another configuration, seed or
  * build), TL_ERR_MEMORY. */
-TL_MUST_USE tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const char *directory,
-                                      uint64_t seed, bool resume, tl_error *err);
+TL_MUST_USE tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex,
+                                      const tl_run_options *options, uint64_t seed, tl_error *err);
 /* Appends one line and hands it to the system; to the disk at most every two seconds. */
 TL_MUST_USE tl_status tl_partial_add(tl_partial *p, const char *line, double now, tl_error *err);
 /* Syncs and closes what was written; the partial files stay. Reports the first failure. */

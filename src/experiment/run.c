@@ -30,11 +30,13 @@ static tl_status write_results(const tl_experiment *ex, const tl_run_options *op
     tl_status s = tl_text_read(partial->path, &records, &size, err);
 
     if (!s) s = tl_csv_make(ex, records, &csv, summary, err);
-    if (!s) s = write_text(options->directory, "data.csv", csv, err);
+    /* Tables and plots are for whole runs. */
+    if (!s && options->shards == 0) s = write_text(options->directory, "data.csv", csv, err);
     if (!s) s = tl_partial_rename(partial, err);
     free(records);
     free(csv);
-    if (!s && !options->no_plot) s = tl_experiment_plot(options->directory, err);
+    if (!s && !options->no_plot && options->shards == 0)
+        s = tl_experiment_plot(options->directory, err);
     return s;
 }
 
@@ -96,8 +98,14 @@ tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *optio
 
     if (seed > INT64_MAX)
         return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
-    s = tl_partial_open(&partial, ex, options->directory, seed, options->resume, err);
-    run.first = partial.done;
+    if (options->shards > 0 && ex->warm)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "%s: shards: expected cells that do not start from their neighbours "
+                       "(search.warm = \"none\")",
+                       ex->path);
+    s = tl_partial_open(&partial, ex, options, seed, err);
+    run.first = partial.from + partial.done;
+    run.cells = partial.end;
     if (!s) s = tl_schedule_run(&run, err);
     closed = tl_partial_close(&partial, &inner);
     if (closed && !s) s = tl_fail(err, closed, "%s", inner.text);
