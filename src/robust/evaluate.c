@@ -95,7 +95,7 @@ static tl_status run_all(tl_livit_report *report, const task *t, tl_error *err)
             status = evaluate(t, i, pass, pixels, &report->row[i], &why);
             if (status != TL_OK) tl_error_prefix(&why, "image %zu", i);
         }
-#pragma omp critical(tl_livit_failure)
+#pragma omp critical
         if (status != TL_OK && first == TL_OK) {
             first = status;
             if (err) *err = why;
