@@ -243,6 +243,14 @@ Test(images, svhn_labels_that_do_not_fit_are_refused)
     write_mat(f.images, MAT_COMPRESSION_NONE, MAT_C_DOUBLE, DIGITS, 2.5);
     cr_expect_eq(tl_images_read(&x, f.images, NULL, 0, &err), TL_ERR_PARSE);
     cr_expect(strstr(err.text, "y[0]: expected 1 to 10, found 2.5"), "%s", err.text);
+    /* The fourth size of X, behind the file header and the tags of X, its flags and its sizes. */
+    FILE *file = fopen(f.images, "r+b");
+    cr_assert(file && fseek(file, 128 + 8 + 16 + 8 + 12, SEEK_SET) == 0);
+    cr_assert_eq(fwrite("\xff\xff\xff\x7f", 1, 4, file), 4);
+    fclose(file);
+    cr_expect_eq(tl_images_read(&x, f.images, NULL, 0, &err), TL_ERR_PARSE);
+    cr_expect(strstr(err.text, "2147483647 images of 18 bytes do not fit the file"), "%s",
+              err.text);
     cr_expect(!x.pixels && !x.labels);
     scratch_clear(&f.s);
 }
