@@ -5,25 +5,13 @@
 #include <string.h>
 
 #include "bounds/frobenius.h"
+#include "support/attack_run.h"
 #include "support/draws.h"
 #include "support/random_problem.h"
 #include "support/sine_layer.h"
 #include "tightlip/attack.h"
 #include "tightlip/linalg.h"
 #include "tightlip/norm.h"
-
-static tl_attack_result attack(const tl_attack_problem *problem, size_t restarts, size_t steps)
-{
-    tl_attack_settings settings;
-    tl_attack_result result;
-    tl_error err = {0};
-
-    tl_attack_defaults(&settings);
-    settings.restarts = restarts;
-    settings.steps = steps;
-    cr_assert_eq(tl_attack_run(problem, &settings, &result, &err), TL_OK, "%s", err.text);
-    return result;
-}
 
 /* |F(X') - F(X)| and |X' - X| from the returned tokens alone. */
 static double recomputed(const tl_attack_problem *p, const tl_attack_result *r, double *distance)
@@ -63,7 +51,7 @@ Test(attack, reference_vectors)
         tl_bound_query query;
         tl_lofast bound;
         double distance;
-        tl_attack_result r = attack(&p, 32, 400);
+        tl_attack_result r = attack_run(&p, 32, 400);
         /* Known to ten decimals. */
         cr_expect(r.effect >= best[i] - 5e-11, "epsilon %g: %.12g, known %.12g", epsilon[i],
                   r.effect, best[i]);
@@ -97,7 +85,7 @@ Test(attack, small_steps_find_the_local_norm)
             random_problem_clear(&p);
             continue;
         }
-        tl_attack_result r = attack(&q, 4, 50);
+        tl_attack_result r = attack_run(&q, 4, 50);
         cr_expect_float_eq(r.local, norm.value, 1e-7 * norm.value);
         cr_expect(r.ratio >= norm.value * (1 - 1e-3) - 2 * r.rounding / q.epsilon,
                   "draw %d: %.9g, local norm %.9g", i, r.ratio, norm.value);
@@ -120,12 +108,12 @@ Test(attack, linear_layer_is_solved_exactly)
     cr_assert(!tl_layer_alloc_av(&layer, 2, 2, A, V) &&
               !tl_measure_alloc(&mu, 3, 2, x, NULL, NULL, NULL));
     tl_attack_problem p = {.layer = layer, .around = mu, .epsilon = .5};
-    tl_attack_result r = attack(&p, 6, 100);
+    tl_attack_result r = attack_run(&p, 6, 100);
     cr_expect_float_eq(r.ratio, 3, 1e-9);
     tl_attack_result_clear(&r);
     /* Under budgets every row leans along e_1 as far as it may; the third has what is left. */
     p.budget = budget;
-    r = attack(&p, 6, 100);
+    r = attack_run(&p, 6, 100);
     const double third = sqrt(.25 - .01 - .04);
     cr_expect_float_eq(r.effect, 3 * (.1 + .2 + third) / sqrt(3), 1e-9);
     for (int i = 0; i < 3; i++)
@@ -133,7 +121,7 @@ Test(attack, linear_layer_is_solved_exactly)
     tl_attack_result_clear(&r);
     /* A budget that cannot use epsilon up. */
     p.epsilon = 100;
-    r = attack(&p, 6, 100);
+    r = attack_run(&p, 6, 100);
     cr_expect_float_eq(r.effect, 3 * 5.3 / sqrt(3), 1e-8);
     tl_attack_result_clear(&r);
     tl_measure_free(mu);
@@ -151,7 +139,7 @@ Test(attack, stays_in_the_domain)
               !tl_measure_alloc(&mu, 3, 2, x, NULL, NULL, NULL) &&
               !tl_domain_alloc_ball(&ball, 2, 1, NULL, NULL));
     const tl_attack_problem p = {.layer = layer, .around = mu, .epsilon = 3, .domain = ball};
-    tl_attack_result r = attack(&p, 16, 200);
+    tl_attack_result r = attack_run(&p, 16, 200);
     for (int i = 0; i < 3; i++) cr_expect(tl_domain_contains(ball, r.x + 2 * i));
     cr_expect(r.distance <= 3);
     cr_expect(r.effect > 1);
