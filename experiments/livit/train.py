@@ -39,7 +39,7 @@ def vector_norm(x):
 
 
 class Attention(nn.Module):
-    """X + scale * attention(X), X on the unit Frobenius ball."""
+    """X + scale * attention(X)."""
 
     def __init__(self, width, heads, scale, logit_norm):
         super().__init__()
@@ -107,7 +107,8 @@ class Net(nn.Module):
              for _ in range(o.depth)])
         self.mean = o.pool == "mean"
         self.head = nn.Linear(o.width if self.mean else o.width * self.n, 10)
-        nn.init.normal_(self.head.weight, std=5)
+        nn.init.normal_(self.head.weight, std=5 / o.ball)
+        self.ball = o.ball
 
     def patches(self, images):
         b, p = images.shape[0], self.size
@@ -120,8 +121,9 @@ class Net(nn.Module):
         for attention, layers in zip(self.attention, self.residual):
             norm = vector_norm(x)
             # Beyond the ball the projection shrinks distances.
-            radius = torch.where(norm > 1 + radius, radius / (norm - radius), radius)
-            x = x / norm.clamp(min=1)[:, None, None]
+            shrunk = self.ball * radius / (norm - radius)
+            radius = torch.where(norm > self.ball + radius, shrunk, radius)
+            x = x / (norm / self.ball).clamp(min=1)[:, None, None]
             x, radius = attention(x, radius)
             for layer in layers:
                 x = layer(x)
@@ -173,7 +175,7 @@ def tensors(net):
            "patch.bias": net.bias, "positions": net.positions}
     for i, (attention, layers) in enumerate(zip(net.attention, net.residual)):
         name = f"block{i}"
-        out[f"{name}.ball"] = number(1)
+        out[f"{name}.ball"] = number(net.ball)
         for part, value in zip(("q", "k", "v", "out"), attention.weights()):
             out[f"{name}.attn.{part}.weight"] = value
         out[f"{name}.attn.heads"] = number(attention.heads)
@@ -218,7 +220,7 @@ def main():
     for name, kind, value in (("depth", int, 1), ("heads", int, 2), ("scale", float, 0.3),
                               ("width", int, 32), ("hidden", int, 64), ("layers", int, 1),
                               ("patch", int, 7), ("epsilon", float, 0.4), ("epochs", int, 6),
-                              ("logit-norm", float, 8.0), ("batch", int, 250), ("images", int, 60000),
+                              ("logit-norm", float, 2.0), ("ball", float, 4.0), ("batch", int, 250), ("images", int, 60000),
                               ("rate", float, 0.01), ("seed", int, 1), ("pool", str, "all")):
         p.add_argument(f"--{name}", type=kind, default=value)
     o = p.parse_args()
