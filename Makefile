@@ -299,8 +299,9 @@ race-run: $(RACES)
 	@echo '$(words $(RACES)) drivers without a race'
 
 .PHONY: soak
-soak: $(TESTS) ## the property tests with many more draws
+soak: $(TESTS) $(PROGRAM) ## the property tests with many more draws; runs that are killed, interrupted, out of disk
 	@TIGHTLIP_SOAK=1 tests/support/run.sh $(TESTS)
+	@python3 tests/soak/kill.py $(PROGRAM) 200
 
 .PHONY: format
 format: ## clang-format on every source file

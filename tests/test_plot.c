@@ -250,6 +250,29 @@ Test(plot, missing_or_broken_inputs)
     scratch_clear(&dir);
 }
 
+/* On a full disk gnuplot cuts the drawing short and ends with 0. */
+Test(plot, gnuplot_that_runs_out_of_disk)
+{
+    static const char stand_in[] =
+        "#!/bin/sh\neval \"$(echo \"$3\" | sed 's/ = /=/g')\"\n"
+        "echo '<svg xmlns=\"x\"><path d=\"M0,0' > \"$svg\"\n: > \"$png\"\n";
+    scratch dir, path;
+    tl_error err = {0};
+    char search[2 * SCRATCH_PATH_SIZE];
+
+    cr_assert(scratch_init(&dir) && scratch_init(&path));
+    write_results(&dir, basic, basic_csv);
+    cr_assert(scratch_write(&path, "gnuplot", stand_in, strlen(stand_in)));
+    cr_assert_eq(chmod(path.path, 0755), 0);
+    (void)snprintf(search, sizeof search, "%s:%s", path.directory, getenv("PATH"));
+    cr_assert_eq(setenv("PATH", search, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "cut short: no space left on the device?");
+    cr_expect(!results_exist(dir.directory, "plot.svg"));
+    scratch_clear(&dir);
+    scratch_clear(&path);
+}
+
 /* A stand-in on PATH fails with a message; then there is no gnuplot at all. */
 Test(plot, gnuplot_that_fails_or_is_missing)
 {

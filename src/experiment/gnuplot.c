@@ -97,6 +97,25 @@ static void put_path(tl_buffer *b, const char *name, const char *path)
     free(safe);
 }
 
+/* gnuplot ends with 0 on a full disk, too: a drawing is whole when its last bytes are there, and on
+ * the disk. */
+static tl_status check_whole(const char *path, const char *end, size_t length, tl_error *err)
+{
+    char last[16] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    bool whole = size >= (off_t)sizeof last && fsync(fd) == 0 &&
+                 pread(fd, last, sizeof last, size - (off_t)sizeof last) == (ssize_t)sizeof last;
+    bool found = false;
+
+    for (size_t i = 0; whole && i + length <= sizeof last; i++)
+        found = found || memcmp(last + i, end, length) == 0;
+    if (fd >= 0) (void)close(fd);
+    if (found) return TL_OK;
+    return tl_fail(err, TL_ERR_IO, "%s: gnuplot left it cut short: no space left on the device?",
+                   path);
+}
+
 tl_status tl_gnuplot_run(const char *script, const char *svg, const char *png, tl_error *err)
 {
     tl_buffer b = {0};
@@ -106,5 +125,6 @@ tl_status tl_gnuplot_run(const char *script, const char *svg, const char *png, t
     put_path(&b, "png", png);
     s = b.failed ? tl_fail(err, TL_ERR_MEMORY, "gnuplot: out of memory") : run(script, b.text, err);
     free(b.text);
-    return s;
+    if (!s) s = check_whole(svg, "</svg>", 6, err);
+    return s ? s : check_whole(png, "IEND", 4, err);
 }
