@@ -77,4 +77,5 @@ def main():
             out.write(",".join(f"{v:.17g}" for v in numbers) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

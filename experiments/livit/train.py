@@ -44,16 +44,18 @@ class Attention(nn.Module):
     def __init__(self, width, heads, scale, logit_norm):
         super().__init__()
         self.heads, self.scale, self.logit_norm = heads, scale, logit_norm
-        self.q, self.k, self.v, self.out = (nn.Parameter(torch.randn(width, width) / width ** 0.5)
-                                            for _ in range(4))
+        self.q, self.k, self.v = (nn.Parameter(torch.randn(width, width) / width ** 0.5)
+                                  for _ in range(3))
 
     def weights(self):
-        """q, k scaled so that ||A_h|| <= logit_norm; ||O_h V_h|| <= 1 for all heads together."""
-        h, width = self.heads, self.q.shape[1]
-        root = math.sqrt(self.logit_norm) * (width / h) ** 0.25
-        q = torch.cat([unit(p) * root for p in self.q.chunk(h)])
-        k = torch.cat([unit(p) * root for p in self.k.chunk(h)])
-        return q, k, unit(self.v), unit(self.out)
+        """||A_h|| = logit_norm and O_h = V_h', ||V_h|| = 1: otherwise the loss switches attention
+        off by turning O_h against V_h."""
+        h = self.heads
+        root = math.sqrt(self.q.shape[0] // h)
+        q = torch.cat([q * self.logit_norm * root / torch.linalg.matrix_norm(k.t() @ q, 2)
+                       for q, k in zip(self.q.chunk(h), self.k.chunk(h))])
+        v = torch.cat([unit(p) for p in self.v.chunk(h)])
+        return q, self.k, v, v.t()
 
     def forward(self, x, radius):
         q, k, v, out = self.weights()
@@ -219,7 +221,7 @@ def main():
     p.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist")
     for name, kind, value in (("depth", int, 1), ("heads", int, 2), ("scale", float, 0.3),
                               ("width", int, 32), ("hidden", int, 64), ("layers", int, 1),
-                              ("patch", int, 7), ("epsilon", float, 0.4), ("epochs", int, 6),
+                              ("patch", int, 7), ("epsilon", float, 0.4), ("epochs", int, 4),
                               ("logit-norm", float, 2.0), ("ball", float, 4.0), ("batch", int, 250), ("images", int, 60000),
                               ("rate", float, 0.01), ("seed", int, 1), ("pool", str, "all")):
         p.add_argument(f"--{name}", type=kind, default=value)
