@@ -224,6 +224,11 @@ Test(livit_certificate, attacks_stay_outside_the_radius)
     tl_images images;
     tl_error err = {0};
 
+    /* A network whose attention does nothing would test nothing. */
+    for (size_t h = 0; h < 2; h++) {
+        cr_expect_float_eq(net->stage[1].facts[h].norm_ov, 0.3, 1e-6);
+        cr_expect_float_eq(net->stage[1].facts[h].norm_a, 2, 1e-6);
+    }
     cr_assert_eq(tl_images_read(&images, DATA "images.idx", DATA "labels.idx", 16, &err), TL_OK,
                  "%s", err.text);
     attack_within_radius(net, &images);
