@@ -298,6 +298,31 @@ race-run: $(RACES)
 	    OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1 $$t || exit 1; done
 	@echo '$(words $(RACES)) drivers without a race'
 
+# Readers under libFuzzer, with the sanitizers; finds go to build/fuzz.
+FUZZ_C := $(sort $(wildcard tests/fuzz/*.c))
+FUZZ := $(FUZZ_C:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+FUZZ_SECONDS ?= 60
+FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(SUPPORT) $(STATIC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer -fopenmp -o $@ $^ $(LIBS)
+
+.PHONY: fuzz
+fuzz: ## every reader under libFuzzer for FUZZ_SECONDS each
+	@$(MAKE) BUILD=$(BUILD)/fuzzing CC=$(CLANG) CXX=$(CLANG)++ LDFLAGS= \
+	    CFLAGS='$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link' fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(FUZZ)
+	@for t in $(FUZZ); do name=$$(basename $$t); mkdir -p $(BUILD)/found/$$name; echo "== $$name"; \
+	    LSAN_OPTIONS=suppressions=tests/fuzz/lsan.supp:print_suppressions=0 OMP_NUM_THREADS=1 $$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -malloc_limit_mb=512 \
+	        -timeout=20 -print_final_stats=1 -verbosity=0 -artifact_prefix=$(BUILD)/found/ \
+	        $(BUILD)/found/$$name tests/fuzz/corpus/$$name $$(test $$name = problem && echo tests/cli/data) \
+	        2> $(BUILD)/found/$$name.log || { tail -30 $(BUILD)/found/$$name.log; exit 1; }; \
+	    grep -e number_of_executed -e peak_rss $(BUILD)/found/$$name.log; done
+
 .PHONY: soak
 soak: $(TESTS) $(PROGRAM) ## the property tests with many more draws; runs that are killed, interrupted, out of disk
 	@TIGHTLIP_SOAK=1 tests/support/run.sh $(TESTS)

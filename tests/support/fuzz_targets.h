@@ -1,0 +1,13 @@
+/* What a reader does with any bytes: for fuzzers, and to replay their finds. */
+#ifndef SUPPORT_FUZZ_TARGETS_H
+#define SUPPORT_FUZZ_TARGETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void fuzz_problem(const uint8_t *data, size_t size);
+void fuzz_config(const uint8_t *data, size_t size);
+void fuzz_safetensors(const uint8_t *data, size_t size);
+void fuzz_images(const uint8_t *data, size_t size);
+
+#endif
