@@ -14,7 +14,7 @@ $point0 << EOD
 2.11058971 0.7727001862
 2.408239965 0.8403786014
 3.010299957 0.9578151619
-4 1.109272047
+4 1.109272045
 6 1.322705222
 9 1.529545643
 EOD
@@ -30,11 +30,75 @@ $line0 << EOD
 2.11058971 0.7727001862
 2.408239965 0.8403786014
 3.010299957 0.9578151619
-4 1.109272047
+4 1.109272045
+6 1.322705222
+9 1.529545643
+EOD
+$point1 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.2888436603
+0.6020599913 0.3205766257
+0.6989700043 0.3495669202
+0.903089987 0.4147221279
+1.204119983 0.5159730002
+1.51851394 0.6143625341
+1.806179974 0.6955188861
+2.11058971 0.7727001862
+2.408239965 0.8403753064
+3.010299957 0.9578151619
+4 1.109272023
 6 1.322705222
 9 1.529545643
 EOD
 $line1 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.2888436603
+0.6020599913 0.3205766257
+0.6989700043 0.3495669202
+0.903089987 0.4147221279
+1.204119983 0.5159730002
+1.51851394 0.6143625341
+1.806179974 0.6955188861
+2.11058971 0.7727001862
+2.408239965 0.8403753064
+3.010299957 0.9578151619
+4 1.109272023
+6 1.322705222
+9 1.529545643
+EOD
+$point2 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.2888436603
+0.6020599913 0.3164716075
+0.6989700043 0.3495669202
+0.903089987 0.4147221279
+1.204119983 0.5159730002
+1.51851394 0.6143625341
+1.806179974 0.6954732574
+2.11058971 0.7727001862
+2.408239965 0.8401030875
+3.010299957 0.9577389025
+4 1.109271913
+6 1.322705185
+9 1.529545643
+EOD
+$line2 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.2888436603
+0.6020599913 0.3164716075
+0.6989700043 0.3495669202
+0.903089987 0.4147221279
+1.204119983 0.5159730002
+1.51851394 0.6143625341
+1.806179974 0.6954732574
+2.11058971 0.7727001862
+2.408239965 0.8401030875
+3.010299957 0.9577389025
+4 1.109271913
+6 1.322705185
+9 1.529545643
+EOD
+$line3 << EOD
 0.3010299957 0.4755908429
 0.4771212547 0.6937439609
 0.6020599913 0.8343167859
@@ -50,7 +114,7 @@ $line1 << EOD
 6 4.632143657
 9 6.336227329
 EOD
-$line2 << EOD
+$line4 << EOD
 0.3010299957 0.2045646164
 0.4771212547 0.2888441279
 0.6020599913 0.3210181553
@@ -66,12 +130,44 @@ $line2 << EOD
 6 1.354673059
 9 1.543696111
 EOD
-set title 'L2 attention: the spectral norm grows like log n, not like sqrt(n)' . "\n" . '||J||_2 of L2 attention, width 1, Q = V = 1: found, proven here, Kim et al. 2021' noenhanced
+$line5 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.3070251187
+0.6020599913 0.5777870512
+0.6989700043 0.6219994685
+0.903089987 0.6955778684
+1.204119983 0.7881329764
+1.51851394 0.8704261698
+1.806179974 0.9328798068
+2.11058971 0.9812325383
+2.408239965 1.023524639
+3.010299957 1.097510339
+4 1.199506488
+6 1.365514538
+9 1.548506775
+EOD
+$line6 << EOD
+0.3010299957 0.2045646164
+0.4771212547 0.3070251187
+0.6020599913 0.5778503849
+0.6989700043 0.6277955978
+0.903089987 0.7221878224
+1.204119983 0.8407996815
+1.51851394 0.9444589369
+1.806179974 1.02359482
+2.11058971 1.085272681
+2.408239965 1.135373344
+3.010299957 1.222637545
+4 1.327930327
+6 1.45473875
+9 1.598087045
+EOD
+set title 'L2 attention: the spectral norm grows like log n, not like sqrt(n)' . "\n" . '||J||_2 of L2 attention, head width k = 1, 2, 8, A = V = I: found, proven here, Kim et' . "\n" . 'al. 2021' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.04692880451:9.3479588]
@@ -81,10 +177,16 @@ set ytics ('1' 0, '' 0.3010299957 1, '' 0.4771212547 1, '' 0.6020599913 1, '' 0.
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound l2-2', \
-  $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound kim-2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
+  $line6 using 1:2 with lines lw 2 dt '-.' lc rgb '#009E73' title 'bound l2-2, attention = k = 8', \
+  $line5 using 1:2 with lines lw 2 dt '-.' lc rgb '#D55E00' title 'bound l2-2, attention = k = 2', \
+  $line4 using 1:2 with lines lw 2 dt '-.' lc rgb '#0072B2' title 'bound l2-2, attention = k = 1', \
+  $line3 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'bound kim-2', \
+  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, attention = k = 8', \
+  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, attention = k = 2', \
+  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, attention = k = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -134,9 +134,9 @@ plot \
   $line3 using 1:2 with lines lw 2 dt '-' lc rgb '#D55E00' title 'bound lofast, attention = 8 heads', \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound lofast, attention = 1 head', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best attack found, attention = 8 heads', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'attention = 8 heads', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best attack found, attention = 1 head'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'attention = 1 head'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -54,9 +54,9 @@ set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, A = identity', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'A = identity', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, A = minus-identity'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'A = minus-identity'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
