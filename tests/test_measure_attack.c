@@ -4,37 +4,11 @@
 #include <string.h>
 
 #include "support/draws.h"
-#include "support/random_problem.h"
+#include "support/measure_line.h"
 #include "tightlip/linalg.h"
 #include "tightlip/measure_attack.h"
 #include "tightlip/slopes.h"
 #include "tightlip/transport.h"
-
-typedef struct {
-    tl_layer *layer;
-    tl_measure *mu;
-    tl_domain *ball;
-} line;
-
-static line line_at(double a, size_t m, const double *x, double radius)
-{
-    const double A[] = {a}, V[] = {1};
-    double mass[8];
-    line l;
-
-    for (size_t k = 0; k < m; k++) mass[k] = -log((double)m);
-    cr_assert(!tl_layer_alloc_av(&l.layer, 1, 1, A, V) &&
-              !tl_measure_alloc(&l.mu, m, 1, x, NULL, mass, NULL) &&
-              !tl_domain_alloc_ball(&l.ball, 1, radius, NULL, NULL));
-    return l;
-}
-
-static void line_clear(line *l)
-{
-    tl_layer_free(l->layer);
-    tl_measure_free(l->mu);
-    tl_domain_free(l->ball);
-}
 
 static tl_measure_attack_result attack(const tl_measure_attack *problem)
 {
@@ -70,7 +44,7 @@ Test(measure_attack, small_budgets_reach_the_slopes)
 
     for (int i = 0; i < 3; i++) {
         const double x[] = {-radius[i], 0, radius[i]};
-        line l = line_at(-1, 3, x, 2 * radius[i]);
+        measure_line l = measure_line_at(-1, 3, x, 2 * radius[i]);
         tl_measure_attack p = {.layer = l.layer, .mu = l.mu, .epsilon = 1e-3, .parts = 1};
         tl_slopes s;
         double distance;
@@ -87,7 +61,7 @@ Test(measure_attack, small_budgets_reach_the_slopes)
         tl_measure_attack_clear(&whole);
         tl_measure_attack_clear(&split);
         tl_slopes_clear(&s);
-        line_clear(&l);
+        measure_line_clear(&l);
     }
 }
 
@@ -95,7 +69,7 @@ Test(measure_attack, small_budgets_reach_the_slopes)
 Test(measure_attack, a_small_mass_goes_far)
 {
     const double x[] = {-3, 3};
-    line l = line_at(1, 2, x, 3);
+    measure_line l = measure_line_at(1, 2, x, 3);
     tl_measure_attack p = {
         .layer = l.layer, .mu = l.mu, .domain = l.ball, .epsilon = 1e-3, .parts = 1};
     tl_measure_attack_result r = attack(&p);
@@ -107,7 +81,7 @@ Test(measure_attack, a_small_mass_goes_far)
     cr_expect_float_eq(r.ratio, 1.6330, 2e-2);
     for (size_t k = 0; k < r.nu->m; k++) cr_expect(fabs(r.nu->x[k]) <= 3);
     tl_measure_attack_clear(&r);
-    line_clear(&l);
+    measure_line_clear(&l);
 }
 
 /* A tiny mass already at 0 moves from there: 9, the neighbourhood constant of the two atoms. */
@@ -131,7 +105,7 @@ Test(measure_attack, a_tiny_mass_where_it_hurts)
 Test(measure_attack, what_is_refused)
 {
     const double x[] = {-1, 1};
-    line l = line_at(1, 2, x, .5);
+    measure_line l = measure_line_at(1, 2, x, .5);
     tl_measure_attack_settings settings;
     tl_measure_attack_result r;
     tl_error err = {0};
@@ -149,5 +123,5 @@ Test(measure_attack, what_is_refused)
     cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_LIMIT);
     p.parts = 0;
     cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_ARGUMENT);
-    line_clear(&l);
+    measure_line_clear(&l);
 }

@@ -4,35 +4,9 @@
 #include <string.h>
 
 #include "support/draws.h"
-#include "support/random_problem.h"
+#include "support/measure_line.h"
 #include "tightlip/linalg.h"
 #include "tightlip/slopes.h"
-
-typedef struct {
-    tl_layer *layer;
-    tl_measure *mu;
-    tl_domain *ball;
-} line;
-
-static line line_at(double a, size_t m, const double *x, double radius)
-{
-    const double A[] = {a}, V[] = {1};
-    double mass[8];
-    line l;
-
-    for (size_t k = 0; k < m; k++) mass[k] = -log((double)m);
-    cr_assert(!tl_layer_alloc_av(&l.layer, 1, 1, A, V) &&
-              !tl_measure_alloc(&l.mu, m, 1, x, NULL, mass, NULL) &&
-              !tl_domain_alloc_ball(&l.ball, 1, radius, NULL, NULL));
-    return l;
-}
-
-static void line_clear(line *l)
-{
-    tl_layer_free(l->layer);
-    tl_measure_free(l->mu);
-    tl_domain_free(l->ball);
-}
 
 Test(slopes, reference_values)
 {
@@ -42,17 +16,17 @@ Test(slopes, reference_values)
 
     for (size_t i = 0; i < 3; i++) {
         const double x[] = {-rows[i].r, 0, rows[i].r};
-        line l = line_at(rows[i].a, 3, x, rows[i].r);
+        measure_line l = measure_line_at(rows[i].a, 3, x, rows[i].r);
         tl_slopes s;
         cr_assert_eq(tl_slopes_find(l.layer, l.mu, l.ball, 16, 1, &s, NULL), TL_OK);
         cr_expect_float_eq(s.move, rows[i].move, 5e-5);
         cr_expect_float_eq(s.split, rows[i].split, 5e-5);
         cr_expect(s.far >= s.split && s.pointwise >= s.move && s.neighbourhood >= s.split);
         tl_slopes_clear(&s);
-        line_clear(&l);
+        measure_line_clear(&l);
     }
     const double x[] = {-3, 3};
-    line l = line_at(1, 2, x, 3);
+    measure_line l = measure_line_at(1, 2, x, 3);
     tl_slopes s;
     cr_assert_eq(tl_slopes_find(l.layer, l.mu, l.ball, 16, 1, &s, NULL), TL_OK);
     cr_expect_float_eq(s.move, 1.0000, 5e-5);
@@ -63,7 +37,7 @@ Test(slopes, reference_values)
     cr_expect_float_eq(s.neighbourhood, 9, 1e-9);
     cr_expect_float_eq(s.at[0], 0, 1e-5);
     tl_slopes_clear(&s);
-    line_clear(&l);
+    measure_line_clear(&l);
 }
 
 /* f(y) by its definition. */
@@ -111,7 +85,7 @@ Test(slopes, grid_on_a_line)
                 if (fabs(y - x[k]) > 1e-3) far = fmax(far, sqrt(sum) / fabs(y - x[k]));
             }
         }
-        line l = line_at(a, m, x, 2);
+        measure_line l = measure_line_at(a, m, x, 2);
         tl_slopes s;
         cr_assert_eq(tl_slopes_find(l.layer, l.mu, l.ball, 12, 1, &s, NULL), TL_OK);
         cr_expect(s.far >= far * (1 - 1e-5), "draw %d: %.9g, grid %.9g", i, s.far, far);
@@ -120,7 +94,7 @@ Test(slopes, grid_on_a_line)
         cr_expect(s.neighbourhood >= steep * (1 - 1e-6), "draw %d: %.9g, grid %.9g", i,
                   s.neighbourhood, steep);
         tl_slopes_clear(&s);
-        line_clear(&l);
+        measure_line_clear(&l);
     }
     gsl_rng_free(rng);
 }
@@ -128,7 +102,7 @@ Test(slopes, grid_on_a_line)
 Test(slopes, what_is_refused)
 {
     const double x[] = {-1, 3};
-    line l = line_at(1, 2, x, 2);
+    measure_line l = measure_line_at(1, 2, x, 2);
     tl_domain *space = NULL;
     tl_slopes s;
     tl_error err = {0};
@@ -139,5 +113,5 @@ Test(slopes, what_is_refused)
     cr_expect_eq(tl_slopes_find(l.layer, l.mu, space, 4, 1, &s, &err), TL_ERR_UNSUPPORTED);
     cr_expect(strstr(err.text, "bounded"), "%s", err.text);
     tl_domain_free(space);
-    line_clear(&l);
+    measure_line_clear(&l);
 }
