@@ -38,7 +38,7 @@ Test(experiment_shards, joined_to_the_same_bytes)
         cr_assert_eq(tl_experiment_run(ex, &(tl_run_options){.directory = whole}, &err), TL_OK,
                      "%s", err.text);
         for (size_t k = 0; k < shards[i]; k++) {
-            char name[20];
+            char name[40];
             (void)snprintf(name, sizeof name, "part%zu", k);
             path_of(part[k], &dir, name);
             run_shard(ex, part[k], k + 1, shards[i]);
