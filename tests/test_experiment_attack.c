@@ -91,7 +91,7 @@ Test(experiment_attack, measures_have_slopes)
 
 Test(experiment_attack, what_is_refused)
 {
-    static const char *const rows[][2] = {
+    static const refusal rows[] = {
         {HEAD BUDGET ATTACK, "expected search, or tokens"},
         {HEAD TOKENS ATTACK "domain = { kind = \"ball\"; radius = 3.0; };", "frobenius-ball"},
         {HEAD MEASURE ATTACK, "expected a setting epsilon above 0"},
@@ -101,14 +101,5 @@ Test(experiment_attack, what_is_refused)
         {HEAD TOKENS "domain = { kind = \"ball\"; radius = 3.0; }; plot = { y = \"attack\"; };",
          "a group attack"},
     };
-    scratch dir;
-    cr_assert(scratch_init(&dir));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tl_experiment *ex = NULL;
-        tl_error err = {0};
-        const char *path = scratch_write(&dir, "refused.cfg", rows[i][0], strlen(rows[i][0]));
-        cr_expect_neq(tl_experiment_load(&ex, path, &err), TL_OK, "row %zu", i);
-        cr_expect(strstr(err.text, rows[i][1]), "row %zu: %s", i, err.text);
-    }
-    scratch_clear(&dir);
+    expect_refusals("", rows, sizeof rows / sizeof *rows);
 }

@@ -95,9 +95,7 @@ Test(experiment_compare, tokens_with_a_common_vector)
 
 Test(experiment_compare, refused)
 {
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const refusal rows[] = {
         {"compare = (\"jt-f\");", NULL},
         {"compare = \"fro\"; plot = { y = (\"fro\"); series = (); legend = \"below\"; };", NULL},
         {"compare = (\"jf-t\");", "unknown norm of an experiment \"jf-t\""},
@@ -108,18 +106,5 @@ Test(experiment_compare, refused)
         {"plot = { legend = \"left\"; };", "unknown legend \"left\""},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scratch dir;
-        tl_experiment *ex = NULL;
-        tl_error err = {0};
-        char text[600];
-        cr_assert(scratch_init(&dir));
-        (void)snprintf(text, sizeof text, "%s%s", LAYER, rows[i].text);
-        const char *path = scratch_write(&dir, "t.cfg", text, strlen(text));
-        cr_expect_eq(tl_experiment_load(&ex, path, &err) == TL_OK, rows[i].why == NULL,
-                     "row %zu: %s", i, err.text);
-        if (rows[i].why) cr_expect(strstr(err.text, rows[i].why), "row %zu: %s", i, err.text);
-        tl_experiment_free(ex);
-        scratch_clear(&dir);
-    }
+    expect_refusals(LAYER, rows, sizeof rows / sizeof *rows);
 }

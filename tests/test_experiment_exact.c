@@ -79,9 +79,7 @@ Test(experiment_exact, search_and_supremum)
 
 Test(experiment_exact, refused)
 {
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const refusal rows[] = {
         {"exact = { tolerance = 0.0; };", "tolerance above 0"},
         {"exact = { seconds = 3; };", "seconds"},
         {"exact = { boxes = 0; };", "boxes"},
@@ -90,18 +88,5 @@ Test(experiment_exact, refused)
         {"exact = { };", NULL},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scratch dir;
-        tl_experiment *ex = NULL;
-        tl_error err = {0};
-        char text[600];
-        cr_assert(scratch_init(&dir));
-        (void)snprintf(text, sizeof text, "%s%s", ENCLOSED, rows[i].text);
-        const char *path = scratch_write(&dir, "t.cfg", text, strlen(text));
-        cr_expect_eq(tl_experiment_load(&ex, path, &err) == TL_OK, rows[i].why == NULL,
-                     "row %zu: %s", i, err.text);
-        if (rows[i].why) cr_expect(strstr(err.text, rows[i].why), "row %zu: %s", i, err.text);
-        tl_experiment_free(ex);
-        scratch_clear(&dir);
-    }
+    expect_refusals(ENCLOSED, rows, sizeof rows / sizeof *rows);
 }

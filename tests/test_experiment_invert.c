@@ -98,9 +98,7 @@ Test(experiment_invert, one_scale_for_both_kinds)
 
 Test(experiment_invert, refused)
 {
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const refusal rows[] = {
         {LAYER TOKENS INVERT, NULL},
         {LAYER TOKENS "invert = { bound = \"kim-2\"; c = 1.0; };", NULL},
         {LAYER TOKENS "invert = { c = 0.5; };", "expected a setting \"bound\""},
@@ -130,16 +128,5 @@ Test(experiment_invert, refused)
          "expected a value, found none"},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scratch dir;
-        tl_experiment *ex = NULL;
-        tl_error err = {0};
-        cr_assert(scratch_init(&dir));
-        const char *path = scratch_write(&dir, "t.cfg", rows[i].text, strlen(rows[i].text));
-        cr_expect_eq(tl_experiment_load(&ex, path, &err) == TL_OK, rows[i].why == NULL,
-                     "row %zu: %s", i, err.text);
-        if (rows[i].why) cr_expect(strstr(err.text, rows[i].why), "row %zu: %s", i, err.text);
-        tl_experiment_free(ex);
-        scratch_clear(&dir);
-    }
+    expect_refusals("", rows, sizeof rows / sizeof *rows);
 }

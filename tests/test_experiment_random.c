@@ -245,9 +245,7 @@ Test(experiment_random, refused)
 {
 #define LAYER "name = \"t\"; attention = { random = { d = 4; heads = 2; std = 1.0; }; };\n"
 #define TOKENS "tokens = { construction = \"normal\"; n = 2; };\n"
-    static const struct {
-        const char *text, *why;
-    } rows[] = {
+    static const refusal rows[] = {
         {LAYER TOKENS, NULL},
         {LAYER TOKENS "bounds = (\"none\");", NULL},
         {LAYER TOKENS "bounds = (\"castin-general\");", NULL},
@@ -282,16 +280,5 @@ Test(experiment_random, refused)
          "expected real eigenvalues"},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        scratch dir;
-        tl_experiment *ex = NULL;
-        tl_error err = {0};
-        cr_assert(scratch_init(&dir));
-        const char *path = scratch_write(&dir, "t.cfg", rows[i].text, strlen(rows[i].text));
-        cr_expect_eq(tl_experiment_load(&ex, path, &err) == TL_OK, rows[i].why == NULL,
-                     "row %zu: %s", i, err.text);
-        if (rows[i].why) cr_expect(strstr(err.text, rows[i].why), "row %zu: %s", i, err.text);
-        tl_experiment_free(ex);
-        scratch_clear(&dir);
-    }
+    expect_refusals("", rows, sizeof rows / sizeof *rows);
 }

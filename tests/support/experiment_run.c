@@ -18,6 +18,24 @@ tl_experiment *experiment_from(scratch *dir, const char *text)
     return ex;
 }
 
+void expect_refusals(const char *prefix, const refusal *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        scratch dir;
+        tl_experiment *ex = NULL;
+        tl_error err = {0};
+        char text[4096];
+        cr_assert(scratch_init(&dir));
+        cr_assert_lt(snprintf(text, sizeof text, "%s%s", prefix, rows[i].text), (int)sizeof text);
+        const char *path = scratch_write(&dir, "t.cfg", text, strlen(text));
+        cr_expect_eq(tl_experiment_load(&ex, path, &err) == TL_OK, rows[i].why == NULL,
+                     "row %zu: %s", i, err.text);
+        if (rows[i].why) cr_expect(strstr(err.text, rows[i].why), "row %zu: %s", i, err.text);
+        tl_experiment_free(ex);
+        scratch_clear(&dir);
+    }
+}
+
 static void join(char *path, size_t size, const char *directory, const char *name)
 {
     (void)snprintf(path, size, "%s/%s", directory, name);

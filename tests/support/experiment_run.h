@@ -14,6 +14,13 @@
 
 /* The experiment of that text; its file lies in dir. Aborts the test when it is refused. */
 tl_experiment *experiment_from(scratch *dir, const char *text);
+/* An experiment file that is refused for that reason; why NULL: it is taken. */
+typedef struct {
+    const char *text, *why;
+} refusal;
+/* Loads prefix + text of every row and compares. */
+void expect_refusals(const char *prefix, const refusal *rows, size_t count);
+
 /* Text of a file in a directory, owned by the caller; NULL when there is none. */
 char *results_text(const char *directory, const char *name);
 bool results_exist(const char *directory, const char *name);
