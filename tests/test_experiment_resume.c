@@ -61,7 +61,7 @@ Test(experiment_resume, resume_works_only_on_what_is_left)
 {
     scratch dir;
     tl_error err = {0};
-    stopper stop = {.after = 9}, count = {.after = UINT64_MAX};
+    stopper stop = {.after = 10}, count = {.after = UINT64_MAX};
 
     cr_assert(scratch_init(&dir));
     tl_experiment *ex = experiment_from(&dir, SMALL);
@@ -77,7 +77,7 @@ Test(experiment_resume, resume_works_only_on_what_is_left)
     options.context = &count;
     options.stop = NULL;
     cr_assert_eq(run(ex, options, &err), TL_OK, "%s", err.text);
-    cr_expect_eq(count.reports, 12, "%zu", count.reports);
+    cr_expect_eq(count.reports, 15, "%zu", count.reports);
     /* A finished run has nothing left. */
     count.reports = 0;
     cr_assert_eq(run(ex, options, &err), TL_OK, "%s", err.text);

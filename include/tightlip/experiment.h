@@ -24,9 +24,24 @@ size_t tl_experiment_cells(const tl_experiment *experiment);
 
 typedef struct {
     size_t cells_done, cells;
-    uint64_t items_done, items; /* (cell, restart) pairs */
+    uint64_t items_done, items; /* restarts and records */
     double seconds;             /* since the start of this run */
 } tl_progress;
+
+/* Processes that share a run, whatever carries their messages: rank 0 runs it (tl_experiment_run,
+ * which hands out restarts and records and writes), the others help (tl_experiment_help). All hold
+ * the same build on the same kind of machine: messages are bytes of its memory. */
+typedef struct {
+    int rank, ranks;
+    void *context;
+    /* Rank 0: a message that has come: *data is owned by the caller, *rank its sender, -1 when none
+     * has come. An error: *rank is lost. Only the thread that called tl_experiment_run calls it. */
+    tl_status (*receive)(void *context, int *rank, char **data, size_t *size, tl_error *err);
+    tl_status (*reply)(void *context, int rank, const char *data, size_t size, tl_error *err);
+    /* Other ranks: sends to rank 0 and waits for its reply. Any thread, one at a time. */
+    tl_status (*ask)(void *context, const char *out, size_t out_size, char **data, size_t *size,
+                     tl_error *err);
+} tl_team;
 
 typedef struct {
     const char *directory; /* results go here; made when absent (parents must exist) */
@@ -42,17 +57,25 @@ typedef struct {
     void *context;
     const volatile int
         *stop; /* set to nonzero by a signal handler: ends after the items in hand; may be NULL */
+    const tl_team *team; /* NULL: one process */
 } tl_run_options;
 
 /* Runs every cell. Leaves manifest.json, cells.ndjson, data.csv, plot.gp, plot.svg, plot.png and
  * timing.ndjson in directory; all but timing.ndjson are the same bytes for the same config, seed
- * and build, at any number of threads and after any interruption with resume. While it runs,
- * finished cells stand in cells.ndjson.partial (whole lines, in order); a final name is only ever
- * given to a complete file. Errors: TL_ERR_IO (directory not writable, disk full: what was finished
- * stays in the partial file), TL_ERR_ARGUMENT (results of another config are in the way of a
- * resume), TL_ERR_INTERRUPTED. */
+ * and build, at any number of threads and ranks and after any interruption with resume. While it
+ * runs, finished cells stand in cells.ndjson.partial (whole lines, in order); a final name is only
+ * ever given to a complete file. Errors: TL_ERR_IO (directory not writable, disk full: what was
+ * finished stays in the partial file), TL_ERR_ARGUMENT (results of another config are in the way of
+ * a resume), TL_ERR_INTERRUPTED. */
 TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
                                         const tl_run_options *options, tl_error *err);
+
+/* On every rank of options->team but 0, with the seed and threads of the options: does what rank 0
+ * hands out, until there is no more. A stop ends the whole run. Errors: TL_ERR_IO (rank 0 cannot be
+ * reached), TL_ERR_MEMORY; whatever else goes wrong is told to rank 0, as is another configuration,
+ * seed or build, which it refuses with TL_ERR_ARGUMENT. */
+TL_MUST_USE tl_status tl_experiment_help(const tl_experiment *experiment,
+                                         const tl_run_options *options, tl_error *err);
 
 /* Shards of a run (options.shard of every earlier one), one directory each, joined in
  * options->directory: the same bytes as a run of all cells. Errors: TL_ERR_ARGUMENT (a shard of

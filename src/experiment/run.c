@@ -106,7 +106,10 @@ tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *optio
     s = tl_partial_open(&partial, ex, options, seed, err);
     run.first = partial.from + partial.done;
     run.cells = partial.end;
-    if (!s) s = tl_schedule_run(&run, err);
+    if (!s)
+        s = tl_schedule_run(&run, err);
+    else if (options->team)
+        tl_team_serve(NULL, options->team);
     closed = tl_partial_close(&partial, &inner);
     if (closed && !s) s = tl_fail(err, closed, "%s", inner.text);
     if (!s) s = write_results(ex, options, &partial, &summary, err);

@@ -11,14 +11,6 @@ static size_t position(const tl_experiment *ex, size_t cell, size_t variable, si
     return cell / *stride % ex->variable[variable].count;
 }
 
-size_t tl_warm_wave(const tl_experiment *ex, size_t cell)
-{
-    size_t sum = 0, stride;
-
-    for (size_t i = 0; ex->warm && i < ex->variables; i++) sum += position(ex, cell, i, &stride);
-    return sum;
-}
-
 /* Whether some number of copies of n tokens makes up the other n. */
 static bool divides(const tl_value *n, const tl_value *other)
 {
@@ -94,8 +86,10 @@ tl_status tl_warm_read(const char *path, size_t count, tl_cell_work *cell, tl_er
     tl_status s = tl_text_read(path, &records, &size, err);
     const char *line = records, *end;
 
-    for (size_t i = 0; !s && i < count && (end = strchr(line, '\n')); i++, line = end + 1)
-        s = tl_warm_witness(line, (size_t)(end - line), &cell[i].witness, err);
+    for (size_t i = 0; !s && i < count && (end = strchr(line, '\n')); i++, line = end + 1) {
+        cell[i].record = strndup(line, (size_t)(end - line));
+        if (!cell[i].record) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
+    }
     free(records);
     return s;
 }

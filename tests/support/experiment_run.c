@@ -83,9 +83,9 @@ static const char *const result_names[] = {"manifest.json", "cells.ndjson", "dat
                                            "plot.gp",       "plot.svg",     "plot.png"};
 enum { RESULTS = sizeof result_names / sizeof *result_names };
 
-void expect_same_bytes(const char *a, const char *b, const char *what)
+static void expect_same(const char *a, const char *b, size_t names, const char *what)
 {
-    for (size_t i = 0; i < RESULTS; i++) {
+    for (size_t i = 0; i < names; i++) {
         size_t m = 0, n = 0;
         char *x = read_bytes(a, result_names[i], &m), *y = read_bytes(b, result_names[i], &n);
         cr_assert(x && y, "%s: %s is missing", what, result_names[i]);
@@ -93,6 +93,16 @@ void expect_same_bytes(const char *a, const char *b, const char *what)
         free(x);
         free(y);
     }
+}
+
+void expect_same_bytes(const char *a, const char *b, const char *what)
+{
+    expect_same(a, b, RESULTS, what);
+}
+
+void expect_same_records(const char *a, const char *b, const char *what)
+{
+    expect_same(a, b, 3, what);
 }
 
 void stopper_progress(void *context, const tl_progress *progress)

@@ -27,6 +27,8 @@ bool results_exist(const char *directory, const char *name);
 
 /* Every file but timing.ndjson is there in both directories with the same bytes. */
 void expect_same_bytes(const char *a, const char *b, const char *what);
+/* Of them manifest.json, cells.ndjson and data.csv: for runs without plots. */
+void expect_same_records(const char *a, const char *b, const char *what);
 
 /* Asks for a stop once `after` items are done. */
 typedef struct {
