@@ -208,11 +208,10 @@ Test(bounds_ellipsoid, rows_of_two_sizes)
 /* Both blocks of the trained recogniser: the ellipsoid halves the bound over its ball. */
 Test(bounds_ellipsoid, trained_blocks)
 {
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
 
-    cr_assert_eq(
-        tl_safetensors_open(&file, "experiments/data/svtr/svtr_attention.safetensors", NULL),
-        TL_OK);
+    cr_assert_eq(tl_weights_open(&file, "experiments/data/svtr/svtr_attention.safetensors", NULL),
+                 TL_OK);
     for (int block = 1; block <= 2; block++) {
         char name[2][64], prefix[64];
         double *data[2] = {NULL, NULL};
@@ -223,7 +222,7 @@ Test(bounds_ellipsoid, trained_blocks)
         (void)snprintf(name[1], sizeof name[1], "block%d.norm.bias", block);
         (void)snprintf(prefix, sizeof prefix, "block%d.attn", block);
         for (int i = 0; i < 2; i++)
-            cr_assert_eq(tl_safetensors_read(file, name[i], &data[i], &rows, &d, NULL), TL_OK);
+            cr_assert_eq(tl_weights_read(file, name[i], &data[i], &rows, &d, NULL), TL_OK);
         cr_assert_eq(
             tl_domain_alloc_norm(&domain, TL_DOMAIN_LAYER_NORM, d, data[0], data[1], 1e-5, NULL),
             TL_OK);
@@ -237,7 +236,7 @@ Test(bounds_ellipsoid, trained_blocks)
         free(data[0]);
         free(data[1]);
     }
-    tl_safetensors_close(file);
+    tl_weights_close(file);
 }
 
 Test(bounds_ellipsoid, refusals)

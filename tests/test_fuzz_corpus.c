@@ -47,9 +47,11 @@ Test(fuzz_corpus, configs)
     cr_expect(replay("tests/cli/data", ".cfg", fuzz_config) > 5);
 }
 
-Test(fuzz_corpus, safetensors)
+Test(fuzz_corpus, weights)
 {
-    cr_expect(replay("tests/fuzz/corpus/safetensors", "", fuzz_safetensors) > 0);
+    cr_expect(replay("tests/fuzz/corpus/safetensors", "", fuzz_weights) > 0);
+    cr_expect(replay("tests/fuzz/corpus/npy", "", fuzz_weights) > 10);
+    cr_expect(replay("tests/fuzz/corpus/npz", "", fuzz_weights) > 1);
 }
 
 Test(fuzz_corpus, images)

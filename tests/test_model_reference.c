@@ -43,7 +43,7 @@ Test(model_reference, the_same_layer_and_tokens_as_from_the_files)
 {
     const tl_module_spec spec = {.prefix = "block1.attn", .heads = 8, .head = -1};
     json_t *root = document(NULL, "svtr/svtr_attention.safetensors", "block1.n6.s0");
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     tl_layer *layer = NULL;
     tl_problem problem;
     tl_error err = {.text = ""};
@@ -54,9 +54,9 @@ Test(model_reference, the_same_layer_and_tokens_as_from_the_files)
     cr_assert_eq(tl_model_resolve(root, "experiments/data", &changed, &err), TL_OK, "%s", err.text);
     cr_expect(changed);
     cr_assert_eq(tl_problem_from_json(root, "test", &problem, &err), TL_OK, "%s", err.text);
-    cr_assert_eq(tl_safetensors_open(&file, DATA "/svtr_attention.safetensors", &err), TL_OK);
+    cr_assert_eq(tl_weights_open(&file, DATA "/svtr_attention.safetensors", &err), TL_OK);
     cr_assert_eq(tl_model_layer(file, &spec, &layer, &err), TL_OK);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     cr_assert_eq(problem.layer->heads, layer->heads);
     for (size_t h = 0; h < layer->heads; h++) {
         const tl_head *a = &problem.layer->head[h], *b = &layer->head[h];
@@ -66,9 +66,9 @@ Test(model_reference, the_same_layer_and_tokens_as_from_the_files)
     }
     cr_expect_eq(memcmp(problem.layer->O, layer->O, layer->out * layer->values * sizeof(double)),
                  0);
-    cr_assert_eq(tl_safetensors_open(&file, DATA "/svtr_tokens.safetensors", &err), TL_OK);
-    cr_assert_eq(tl_safetensors_read(file, "block1.n6.s0", &x, &rows, &cols, &err), TL_OK);
-    tl_safetensors_close(file);
+    cr_assert_eq(tl_weights_open(&file, DATA "/svtr_tokens.safetensors", &err), TL_OK);
+    cr_assert_eq(tl_weights_read(file, "block1.n6.s0", &x, &rows, &cols, &err), TL_OK);
+    tl_weights_close(file);
     cr_assert(problem.measure->m == rows && problem.measure->d == cols && rows == 6);
     cr_expect_eq(memcmp(problem.measure->x, x, rows * cols * sizeof *x), 0);
     /* Nothing is left to resolve. */

@@ -14,27 +14,26 @@
 static const char weights_path[] = DATA "svtr_attention.safetensors";
 static const char tokens_path[] = DATA "svtr_tokens.safetensors";
 
-static tl_safetensors *open_file(const char *path)
+static tl_weights *open_file(const char *path)
 {
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     tl_error err = {0};
 
-    cr_assert_eq(tl_safetensors_open(&file, path, &err), TL_OK, "%s", err.text);
+    cr_assert_eq(tl_weights_open(&file, path, &err), TL_OK, "%s", err.text);
     return file;
 }
 
 Test(module, heads_are_cut_as_documented)
 {
-    tl_safetensors *file = open_file(weights_path);
+    tl_weights *file = open_file(weights_path);
     size_t rows, cols;
     double *q, *bv, *out;
     tl_layer *all, *one;
 
-    cr_assert_eq(tl_safetensors_read(file, "block2.attn.q.weight", &q, &rows, &cols, NULL), TL_OK);
+    cr_assert_eq(tl_weights_read(file, "block2.attn.q.weight", &q, &rows, &cols, NULL), TL_OK);
     cr_expect(rows == 120 && cols == 120);
-    cr_assert_eq(tl_safetensors_read(file, "block2.attn.v.bias", &bv, &rows, &cols, NULL), TL_OK);
-    cr_assert_eq(tl_safetensors_read(file, "block2.attn.out.weight", &out, &rows, &cols, NULL),
-                 TL_OK);
+    cr_assert_eq(tl_weights_read(file, "block2.attn.v.bias", &bv, &rows, &cols, NULL), TL_OK);
+    cr_assert_eq(tl_weights_read(file, "block2.attn.out.weight", &out, &rows, &cols, NULL), TL_OK);
     cr_assert_eq(tl_model_layer(file, &(tl_module_spec){"block2.attn", 8, -1}, &all, NULL), TL_OK);
     cr_assert_eq(tl_model_layer(file, &(tl_module_spec){"block2.attn", 8, 5}, &one, NULL), TL_OK);
     cr_expect(all->heads == 8 && all->out == 120 && all->values == 120 && all->d == 120);
@@ -50,7 +49,7 @@ Test(module, heads_are_cut_as_documented)
     free(q);
     free(bv);
     free(out);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
 }
 
 /* 2 heads over width 2: q, k, v are 2 x 2; what is odd is said in the row. */
@@ -95,7 +94,7 @@ Test(module, weights_that_do_not_fit_are_refused)
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         unsigned char bytes[1024] = {0};
         size_t length = strlen(refused[i].header);
-        tl_safetensors *file;
+        tl_weights *file;
         tl_error err = {0};
         tl_layer *layer;
         bytes[0] = (unsigned char)(length & 255);
@@ -109,14 +108,14 @@ Test(module, weights_that_do_not_fit_are_refused)
                      refused[i].status, "row %zu: %s", i, err.text);
         cr_expect(strstr(err.text, refused[i].fragment), "row %zu: %s", i, err.text);
         cr_expect(strstr(err.text, "m.safetensors: "), "row %zu: no path: %s", i, err.text);
-        tl_safetensors_close(file);
+        tl_weights_close(file);
     }
     scratch_clear(&s);
 }
 
 /* One case of expected.json: the two largest singular values of a head or of the whole map. */
-static void check_case(const tl_safetensors *weights, const tl_safetensors *tokens,
-                       const json_t *expected, double rtol)
+static void check_case(const tl_weights *weights, const tl_weights *tokens, const json_t *expected,
+                       double rtol)
 {
     const char *name = json_string_value(json_object_get(expected, "tokens"));
     json_int_t block = json_integer_value(json_object_get(expected, "block"));
@@ -132,7 +131,7 @@ static void check_case(const tl_safetensors *weights, const tl_safetensors *toke
     double *x;
 
     (void)snprintf(prefix, sizeof prefix, "block%d.attn", (int)block);
-    cr_assert_eq(tl_safetensors_read(tokens, name, &x, &n, &d, NULL), TL_OK, "%s", name);
+    cr_assert_eq(tl_weights_read(tokens, name, &x, &n, &d, NULL), TL_OK, "%s", name);
     cr_assert_eq(tl_measure_alloc(&mu, n, d, x, NULL, NULL, NULL), TL_OK);
     cr_assert_eq(tl_model_layer(weights, &spec, &layer, NULL), TL_OK);
     cr_assert_eq(tl_norm_compute(layer, mu, TL_NORM_2, NULL, &result, NULL), TL_OK);
@@ -147,7 +146,7 @@ static void check_case(const tl_safetensors *weights, const tl_safetensors *toke
 
 Test(module, trained_layers_reach_their_reference_norms)
 {
-    tl_safetensors *weights = open_file(weights_path), *tokens = open_file(tokens_path);
+    tl_weights *weights = open_file(weights_path), *tokens = open_file(tokens_path);
     json_t *root = json_load_file(DATA "expected.json", 0, NULL), *row;
     const json_t *cases = json_object_get(root, "cases");
     size_t i;
@@ -158,6 +157,6 @@ Test(module, trained_layers_reach_their_reference_norms)
     }
     cr_expect_eq(json_array_size(cases), 72);
     json_decref(root);
-    tl_safetensors_close(weights);
-    tl_safetensors_close(tokens);
+    tl_weights_close(weights);
+    tl_weights_close(tokens);
 }

@@ -70,11 +70,10 @@ Test(safetensors, hostile_headers_are_refused)
     cr_assert(scratch_init(&s));
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         const char *path = make(&s, refused[i].header, NULL, refused[i].data_size);
-        tl_safetensors *file;
+        tl_weights *file;
         tl_error err = {0};
         cr_assert_not_null(path);
-        cr_expect_eq(tl_safetensors_open(&file, path, &err), TL_ERR_PARSE, "row %zu: %s", i,
-                     err.text);
+        cr_expect_eq(tl_weights_open(&file, path, &err), TL_ERR_PARSE, "row %zu: %s", i, err.text);
         cr_expect(strstr(err.text, refused[i].fragment), "row %zu: %s", i, err.text);
         cr_expect(strncmp(err.text, path, strlen(path)) == 0, "no path: %s", err.text);
     }
@@ -90,11 +89,11 @@ Test(safetensors, header_length_past_the_file_or_the_limit)
     cr_assert(scratch_init(&s));
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         unsigned char bytes[10] = {0, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
-        tl_safetensors *file;
+        tl_weights *file;
         tl_error err = {0};
         for (size_t j = 0; j < 8; j++) bytes[j] = (unsigned char)(lengths[i] >> 8 * j);
         cr_assert_not_null(scratch_write(&s, "t.safetensors", bytes, sizeof bytes));
-        cr_expect_eq(tl_safetensors_open(&file, s.path, &err), TL_ERR_PARSE, "row %zu", i);
+        cr_expect_eq(tl_weights_open(&file, s.path, &err), TL_ERR_PARSE, "row %zu", i);
         cr_expect(strstr(err.text, "header: expected"), "row %zu: %s", i, err.text);
     }
     scratch_clear(&s);
@@ -107,7 +106,7 @@ Test(safetensors, every_cut_is_refused)
         "x", "F32", "2,3", "0,24") "," T("y", "F16", "5", "24,34") "}   ";
     unsigned char bytes[LARGEST] = {0};
     size_t size = 8 + sizeof header - 1 + 34;
-    tl_safetensors *file;
+    tl_weights *file;
     scratch s;
 
     cr_assert(scratch_init(&s));
@@ -115,23 +114,23 @@ Test(safetensors, every_cut_is_refused)
     memcpy(bytes + 8, header, sizeof header - 1);
     for (size_t cut = 0; cut < size; cut++) {
         cr_assert_not_null(scratch_write(&s, "t.safetensors", bytes, cut));
-        cr_expect_eq(tl_safetensors_open(&file, s.path, NULL), TL_ERR_PARSE, "cut at %zu", cut);
+        cr_expect_eq(tl_weights_open(&file, s.path, NULL), TL_ERR_PARSE, "cut at %zu", cut);
     }
     cr_assert_not_null(scratch_write(&s, "t.safetensors", bytes, size + 1));
-    cr_expect_eq(tl_safetensors_open(&file, s.path, NULL), TL_ERR_PARSE);
+    cr_expect_eq(tl_weights_open(&file, s.path, NULL), TL_ERR_PARSE);
     cr_assert_not_null(scratch_write(&s, "t.safetensors", bytes, size));
-    cr_assert_eq(tl_safetensors_open(&file, s.path, NULL), TL_OK);
-    cr_expect_eq(tl_safetensors_count(file), 2);
-    cr_expect_str_eq(tl_safetensors_name(file, 0), "x");
-    cr_expect_str_eq(tl_safetensors_name(file, 1), "y");
-    tl_safetensors_close(file);
+    cr_assert_eq(tl_weights_open(&file, s.path, NULL), TL_OK);
+    cr_expect_eq(tl_weights_count(file), 2);
+    cr_expect_str_eq(tl_weights_name(file, 0), "x");
+    cr_expect_str_eq(tl_weights_name(file, 1), "y");
+    tl_weights_close(file);
     scratch_clear(&s);
 }
 
 /* A file that shrinks after it was opened is an error, not a crash. */
 Test(safetensors, file_cut_after_opening)
 {
-    tl_safetensors *file;
+    tl_weights *file;
     tl_error err = {0};
     size_t rows, cols;
     double *data;
@@ -139,12 +138,12 @@ Test(safetensors, file_cut_after_opening)
 
     cr_assert(scratch_init(&s));
     cr_assert_eq(
-        tl_safetensors_open(&file, make(&s, "{" T("a", "F64", "2", "0,16") "}", NULL, 16), NULL),
+        tl_weights_open(&file, make(&s, "{" T("a", "F64", "2", "0,16") "}", NULL, 16), NULL),
         TL_OK);
     cr_assert_not_null(scratch_write(&s, "t.safetensors", "", 0));
-    cr_expect_eq(tl_safetensors_read(file, "a", &data, &rows, &cols, &err), TL_ERR_IO);
+    cr_expect_eq(tl_weights_read(file, "a", &data, &rows, &cols, &err), TL_ERR_IO);
     cr_expect(strstr(err.text, "become shorter"), "%s", err.text);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     scratch_clear(&s);
 }
 
@@ -179,7 +178,7 @@ static tl_status read_one(scratch *s, const char *dtype, unsigned width, uint64_
 {
     char header[256];
     unsigned char bytes[32] = {0};
-    tl_safetensors *file;
+    tl_weights *file;
     size_t rows, cols;
     double *data;
     tl_status status;
@@ -187,15 +186,15 @@ static tl_status read_one(scratch *s, const char *dtype, unsigned width, uint64_
     /* A 1 x 2 matrix of which the second entry is the number. */
     for (size_t i = 0; i < width; i++) bytes[width + i] = (unsigned char)(bits >> 8 * i);
     (void)snprintf(header, sizeof header, "{" T("a", "%s", "1,2", "0,%u") "}", dtype, 2 * width);
-    cr_assert_eq(tl_safetensors_open(&file, make(s, header, bytes, (size_t)2 * width), err), TL_OK,
+    cr_assert_eq(tl_weights_open(&file, make(s, header, bytes, (size_t)2 * width), err), TL_OK,
                  "%s", err->text);
-    status = tl_safetensors_read(file, "a", &data, &rows, &cols, err);
+    status = tl_weights_read(file, "a", &data, &rows, &cols, err);
     if (!status) {
         cr_expect(rows == 1 && cols == 2 && data[0] == 0);
         *out = data[1];
         free(data);
     }
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return status;
 }
 
@@ -264,36 +263,36 @@ Test(safetensors, ranks_and_names)
                 {"none", TL_ERR_SHAPE, "at least one entry"},
                 {"vectr", TL_ERR_ARGUMENT, "no tensor 'vectr'; did you mean 'vector'?"},
                 {"bias", TL_ERR_ARGUMENT, "no tensor 'bias' among the 4"}};
-    tl_safetensors *file;
+    tl_weights *file;
     size_t height, width;
     double *data;
     scratch s;
 
     cr_assert(scratch_init(&s));
-    cr_assert_eq(tl_safetensors_open(&file, make(&s, header, NULL, 16), NULL), TL_OK);
+    cr_assert_eq(tl_weights_open(&file, make(&s, header, NULL, 16), NULL), TL_OK);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tl_error err = {0};
-        cr_expect_eq(tl_safetensors_read(file, rows[i].name, &data, &height, &width, &err),
+        cr_expect_eq(tl_weights_read(file, rows[i].name, &data, &height, &width, &err),
                      rows[i].status, "row %zu: %s", i, err.text);
         cr_expect(strstr(err.text, rows[i].fragment), "row %zu: %s", i, err.text);
     }
-    cr_assert_eq(tl_safetensors_read(file, "vector", &data, &height, &width, NULL), TL_OK);
+    cr_assert_eq(tl_weights_read(file, "vector", &data, &height, &width, NULL), TL_OK);
     cr_expect(height == 1 && width == 2);
     free(data);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     scratch_clear(&s);
 }
 
 Test(safetensors, files_that_cannot_be_opened)
 {
-    tl_safetensors *file;
+    tl_weights *file;
     tl_error err = {0};
     scratch s;
 
     cr_assert(scratch_init(&s));
-    cr_expect_eq(tl_safetensors_open(&file, scratch_path(&s, "none"), &err), TL_ERR_IO);
+    cr_expect_eq(tl_weights_open(&file, scratch_path(&s, "none"), &err), TL_ERR_IO);
     cr_expect(strstr(err.text, "cannot be opened: No such file"), "%s", err.text);
-    cr_expect_eq(tl_safetensors_open(&file, s.directory, &err), TL_ERR_IO);
+    cr_expect_eq(tl_weights_open(&file, s.directory, &err), TL_ERR_IO);
     cr_expect(strstr(err.text, "expected a regular file"), "%s", err.text);
     scratch_clear(&s);
 }

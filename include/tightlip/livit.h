@@ -33,7 +33,7 @@ typedef struct tl_livit tl_livit;
  *   block{i}.sll{j}.weight, .bias, .q    d x m, m, m > 0; any number of them
  *   head.weight, head.bias          classes x d (mean of the tokens) or classes x n d, classes
  * The stored numbers define the network, with scale times out.weight and 1/T as rounded here (1/T
- * so that the block stays 1-Lipschitz). Errors: those of tl_safetensors_open and _read;
+ * so that the block stays 1-Lipschitz). Errors: those of tl_weights_open and _read;
  * TL_ERR_ARGUMENT (a tensor is missing, or is no part of the network; it is named), TL_ERR_SHAPE,
  * TL_ERR_DOMAIN (a number out of its range), TL_ERR_MEMORY. Cost: O(hidden^2 d) for each block. */
 TL_MUST_USE tl_status tl_livit_open(tl_livit **out, const char *path, tl_error *err);

@@ -64,8 +64,8 @@ static void examine(finding *out)
                 "gnuplot-nox");
     out[6] = of("python3", on_path("python3"), "present",
                 "results/README.md, the manual page, some tests", "python3");
-    out[7] = of("zlib", tl_images_reads_gzip(), "present", "compressed images for certify",
-                "zlib1g-dev, then build again");
+    out[7] = of("zlib", tl_images_reads_gzip(), "present",
+                "compressed images for certify, npz files", "zlib1g-dev, then build again");
     out[8] = of("matio", tl_images_reads_matlab(), "present", "SVHN images for certify",
                 "libmatio-dev, then build again");
 }

@@ -10,18 +10,20 @@
 #include "tightlip/model.h"
 #include "tightlip/problem.h"
 
-#define NORM_OPTIONS(X)                                                                          \
-    X(NORM, "norm", 0, CHOICE, "NORM", NULL, 0, 0, tl_cli_norm_words,                            \
-      "norm of the Jacobian; without this option the file's own, or else 2")                     \
-    X(WEIGHTS, "weights", 'w', TEXT, "FILE", NULL, 0, 0, NULL, "safetensors file with weights")  \
-    X(MODULE, "module", 0, TEXT, "PREFIX", NULL, 0, 0, NULL,                                     \
-      "tensors PREFIX.{q,k,v,out}.{weight,bias} of the weights file")                            \
-    X(HEADS, "heads", 'H', COUNT, "H", NULL, 1, 65536, NULL, "number of heads of the module")    \
-    X(HEAD, "head", 0, COUNT, "h", NULL, 0, 65535, NULL,                                         \
-      "this head alone, counted from 0, without the output matrix; otherwise all heads with it") \
-    X(TOKENS, "tokens", 't', TEXT, "FILE", NULL, 0, 0, NULL, "safetensors file with the tokens") \
-    X(TENSOR, "tensor", 0, TEXT, "NAME", NULL, 0, 0, NULL, "the tokens: one row each")           \
-    X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                          \
+#define NORM_OPTIONS(X)                                                                           \
+    X(NORM, "norm", 0, CHOICE, "NORM", NULL, 0, 0, tl_cli_norm_words,                             \
+      "norm of the Jacobian; without this option the file's own, or else 2")                      \
+    X(WEIGHTS, "weights", 'w', TEXT, "FILE", NULL, 0, 0, NULL,                                    \
+      "weights: safetensors or its index.json, ONNX, npz")                                        \
+    X(MODULE, "module", 0, TEXT, "PREFIX", NULL, 0, 0, NULL,                                      \
+      "tensors PREFIX.{q,k,v,out}.{weight,bias} of the weights file")                             \
+    X(HEADS, "heads", 'H', COUNT, "H", NULL, 1, 65536, NULL, "number of heads of the module")     \
+    X(HEAD, "head", 0, COUNT, "h", NULL, 0, 65535, NULL,                                          \
+      "this head alone, counted from 0, without the output matrix; otherwise all heads with it")  \
+    X(TOKENS, "tokens", 't', TEXT, "FILE", NULL, 0, 0, NULL, "the tokens: any such file, or npy") \
+    X(TENSOR, "tensor", 0, TEXT, "NAME", NULL, 0, 0, NULL,                                        \
+      "their name in that file, one row each; not needed where it holds one array")               \
+    X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
       "the logarithm of a bound of your own: see tightlip list variables")
 
 enum {
@@ -35,8 +37,8 @@ static const tl_cli_option options[NORM_COUNT] = {NORM_OPTIONS(CLI_OPTION_ROW)};
 /* Either a problem file, or all options of the weights form. */
 static tl_status check_form(const tl_cli_call *call, tl_error *err)
 {
-    static const int needed[] = {NORM_WEIGHTS, NORM_MODULE, NORM_HEADS, NORM_TOKENS, NORM_TENSOR};
-    bool weights = call->value[NORM_HEAD].given;
+    static const int needed[] = {NORM_WEIGHTS, NORM_MODULE, NORM_HEADS, NORM_TOKENS};
+    bool weights = call->value[NORM_HEAD].given || call->value[NORM_TENSOR].given;
 
     for (size_t i = 0; i < CLI_COUNT_OF(needed); i++) weights |= call->value[needed[i]].given;
     if (!weights && call->operands == 0)
@@ -64,31 +66,32 @@ static tl_status read_layer(const tl_cli_call *call, tl_layer **layer, tl_error 
         .heads = (size_t)value[NORM_HEADS].count,
         .head = value[NORM_HEAD].given ? (long)value[NORM_HEAD].count : -1,
     };
-    tl_safetensors *file = NULL;
-    tl_status status = tl_safetensors_open(&file, value[NORM_WEIGHTS].text, err);
+    tl_weights *file = NULL;
+    tl_status status = tl_weights_open(&file, value[NORM_WEIGHTS].text, err);
 
     if (status != TL_OK) return status;
     status = tl_model_layer(file, &spec, layer, err);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return status;
 }
 
 static tl_status read_tokens(const tl_cli_call *call, size_t d, tl_measure **measure, tl_error *err)
 {
-    const char *path = call->value[NORM_TOKENS].text, *name = call->value[NORM_TENSOR].text;
-    tl_safetensors *file = NULL;
+    const char *path = call->value[NORM_TOKENS].text;
+    const char *name = call->value[NORM_TENSOR].given ? call->value[NORM_TENSOR].text : NULL;
+    tl_weights *file = NULL;
     double *x = NULL;
     size_t rows = 0, cols = 0;
-    tl_status status = tl_safetensors_open(&file, path, err);
+    tl_status status = tl_weights_open(&file, path, err);
 
-    if (status == TL_OK) status = tl_safetensors_read(file, name, &x, &rows, &cols, err);
+    if (status == TL_OK) status = tl_weights_read(file, name, &x, &rows, &cols, err);
     if (status == TL_OK && cols != d)
         status =
             tl_fail(err, TL_ERR_SHAPE, "%s: tensor %s: expected tokens of width %zu, found %zu",
-                    path, name, d, cols);
+                    path, name ? name : tl_weights_name(file, 0), d, cols);
     if (status == TL_OK) status = tl_measure_alloc(measure, rows, cols, x, NULL, NULL, err);
     free(x);
-    if (file != NULL) tl_safetensors_close(file);
+    if (file != NULL) tl_weights_close(file);
     return status;
 }
 
@@ -232,13 +235,13 @@ static tl_status run_norm(tl_cli_call *call, tl_error *err)
 
 const tl_cli_verb tl_cli_verb_norm = {
     .name = "norm",
-    .operands = "FILE | --weights FILE --module PREFIX --heads H --tokens FILE --tensor NAME",
+    .operands = "FILE | --weights FILE --module PREFIX --heads H --tokens FILE [--tensor NAME]",
     .summary = "the local norm at the tokens of a file, with every bound beside it",
     .details =
         "Computes the norm of the Jacobian of a layer at given tokens, for any of the norms, and "
         "every bound on the domain of the tokens: the one the file names, or else a small ball "
         "that holds the tokens. FILE is a problem or witness file (JSON); trained weights and "
-        "tokens are read from safetensors files.",
+        "tokens are read from files of safetensors, npy, npz or ONNX.",
     .option = options,
     .options = NORM_COUNT,
     .most = 1,

@@ -135,7 +135,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
     const config_setting_t *at;
     char *file = NULL, *prefix = NULL, *path = NULL;
     tl_module_spec spec = {0};
-    tl_safetensors *tensors = NULL;
+    tl_weights *tensors = NULL;
     tl_status s = tl_layer_keys(b, outer, 1, err);
 
     if (!s) s = tl_config_keys(b->experiment, module, keys, 4, err);
@@ -144,7 +144,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
     if (!s) s = read_module_spec(b, module, &prefix, &spec, err);
     if (!s) {
         path = tl_bindings_path(b, file);
-        s = path ? tl_safetensors_open(&tensors, path, err)
+        s = path ? tl_weights_open(&tensors, path, err)
                  : tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
         if (!s) s = tl_model_layer(tensors, &spec, &out->layer, err);
         if (!s) out->layer->mask = out->mask;
@@ -156,7 +156,7 @@ static tl_status read_module(const tl_bindings *b, const config_setting_t *modul
                             config_setting_source_line(module));
     }
     out->no_witness = "no witness: weights and tokens are those of the files in the manifest";
-    tl_safetensors_close(tensors);
+    tl_weights_close(tensors);
     free(path);
     free(prefix);
     free(file);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tightlip/file.h"
 #include "tightlip/linalg.h"
 #include "tightlip/version.h"
+#include "tightlip/weights.h"
 
 /* Size and hash of every data file named: a resume over other data must not pass unnoticed. */
 tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
@@ -20,7 +20,7 @@ tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
         char *path = tl_bindings_path(&b, name), hex[32];
         uint64_t hash, bytes;
         json_t *entry;
-        tl_status s = path ? tl_file_hash(path, &hash, &bytes, err)
+        tl_status s = path ? tl_weights_hash(path, &hash, &bytes, err)
                            : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
         free(path);
         if (s) return s;

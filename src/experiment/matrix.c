@@ -19,22 +19,23 @@ tl_status tl_matrix_file(const tl_bindings *b, const config_setting_t *at, tl_ma
                          tl_error *err)
 {
     char *file = NULL, *tensor = NULL, *path = NULL;
+    const bool named = config_setting_get_member(at, "tensor") != NULL;
     const config_setting_t *ignored;
-    tl_safetensors *tensors = NULL;
+    tl_weights *tensors = NULL;
     tl_status s = tl_config_require(b->experiment, at, "file", &ignored, err);
 
-    if (!s) s = tl_config_require(b->experiment, at, "tensor", &ignored, err);
     if (!s) s = tl_bindings_text(b, at, "file", NULL, &file, err);
-    if (!s) s = tl_bindings_text(b, at, "tensor", NULL, &tensor, err);
+    if (!s && named) s = tl_bindings_text(b, at, "tensor", NULL, &tensor, err);
     if (!s) {
         path = tl_bindings_path(b, file);
-        s = path ? tl_safetensors_open(&tensors, path, err) : out_of_memory(b, at, err);
+        s = path ? tl_weights_open(&tensors, path, err) : out_of_memory(b, at, err);
     }
-    if (!s) s = tl_safetensors_read(tensors, tensor, &out->a, &out->rows, &out->cols, err);
+    if (!s)
+        s = tl_weights_read(tensors, named ? tensor : NULL, &out->a, &out->rows, &out->cols, err);
     if (s && s != TL_ERR_MEMORY && path && err)
         tl_error_prefix(err, "%s:%u: %s", b->experiment->path, config_setting_source_line(at),
                         config_setting_name(at) ? config_setting_name(at) : "matrix");
-    tl_safetensors_close(tensors);
+    tl_weights_close(tensors);
     free(path);
     free(tensor);
     free(file);

@@ -11,8 +11,7 @@
 #include <zlib.h>
 #endif
 
-/* Deflate never makes more than 1032 bytes out of one. */
-enum { DEFLATE_MOST = 1032, CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20 };
 
 static tl_status fail_errno(tl_error *err, const char *path)
 {
@@ -86,7 +85,7 @@ tl_status tl_bytes_open(tl_bytes *out, const char *path, tl_error *err)
     const bool gzip =
         fread(first, 1, sizeof first, file) == sizeof first && first[0] == 0x1f && first[1] == 0x8b;
     (void)fclose(file);
-    out->limit = (uint64_t)info.st_size * (gzip ? DEFLATE_MOST : 1);
+    out->limit = (uint64_t)info.st_size * (gzip ? TL_DEFLATE_MOST : 1);
     return start(out, gzip, err);
 }
 

@@ -7,6 +7,9 @@
 
 #include "tightlip/status.h"
 
+/* Deflate never makes more bytes than this out of one. */
+enum { TL_DEFLATE_MOST = 1032 };
+
 typedef struct {
     const char *path; /* borrowed */
     void *stream;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/safetensors_header.h"
+#include "tightlip/weights.h"
 
 /* One of q, k, v, out: weight rows x cols, bias of that many rows or NULL. */
 typedef struct {
@@ -16,29 +16,21 @@ typedef struct {
 enum { Q, K, V, OUT, PARTS };
 static const char *const part_names[PARTS] = {"q", "k", "v", "out"};
 
-static bool has_tensor(const tl_safetensors *file, const char *name)
-{
-    for (size_t i = 0; i < tl_safetensors_count(file); i++)
-        if (strcmp(tl_safetensors_name(file, i), name) == 0) return true;
-    return false;
-}
-
-static tl_status read_bias(const tl_safetensors *file, const char *name, linear *part,
-                           tl_error *err)
+static tl_status read_bias(const tl_weights *file, const char *name, linear *part, tl_error *err)
 {
     size_t rows, cols;
     tl_status s;
 
-    if (!has_tensor(file, name)) return TL_OK;
-    s = tl_safetensors_read(file, name, &part->bias, &rows, &cols, err);
+    if (!tl_weights_has(file, name)) return TL_OK;
+    s = tl_weights_read(file, name, &part->bias, &rows, &cols, err);
     if (!s && (rows != 1 || cols != part->rows))
         s = tl_fail(err, TL_ERR_SHAPE, "%s: tensor '%s': expected %zu numbers, found %zu x %zu",
-                    file->path, name, part->rows, rows, cols);
+                    tl_weights_path(file), name, part->rows, rows, cols);
     return s;
 }
 
-static tl_status read_linear(const tl_safetensors *file, const char *prefix, int index,
-                             linear *part, tl_error *err)
+static tl_status read_linear(const tl_weights *file, const char *prefix, int index, linear *part,
+                             tl_error *err)
 {
     size_t room = strlen(prefix) + sizeof ".out.weight";
     char *name = malloc(room);
@@ -46,7 +38,7 @@ static tl_status read_linear(const tl_safetensors *file, const char *prefix, int
 
     if (!name) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     (void)snprintf(name, room, "%s.%s.weight", prefix, part_names[index]);
-    s = tl_safetensors_read(file, name, &part->weight, &part->rows, &part->cols, err);
+    s = tl_weights_read(file, name, &part->weight, &part->rows, &part->cols, err);
     (void)snprintf(name, room, "%s.%s.bias", prefix, part_names[index]);
     /* The bias of the output moves no Jacobian. */
     if (!s && index != OUT) s = read_bias(file, name, part, err);
@@ -115,7 +107,7 @@ static tl_status build(const tl_module_spec *spec, const linear part[PARTS], tl_
     return s;
 }
 
-tl_status tl_model_layer(const tl_safetensors *file, const tl_module_spec *spec, tl_layer **out,
+tl_status tl_model_layer(const tl_weights *file, const tl_module_spec *spec, tl_layer **out,
                          tl_error *err)
 {
     linear part[PARTS] = {{0}};
@@ -126,7 +118,7 @@ tl_status tl_model_layer(const tl_safetensors *file, const tl_module_spec *spec,
     if (!s) {
         s = check_shapes(spec, part, err);
         if (!s) s = build(spec, part, out, err);
-        if (s) tl_error_prefix(err, "%s", file->path);
+        if (s) tl_error_prefix(err, "%s", tl_weights_path(file));
     }
     for (int i = Q; i < PARTS; i++) {
         free(part[i].weight);

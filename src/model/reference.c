@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlip/file.h"
 #include "tightlip/model.h"
 #include "tightlip/problem.h"
 
@@ -30,7 +29,7 @@ static char *join(const char *directory, const char *file)
 
 /* Opens the file of a reference when it is the one that was meant. */
 static tl_status open_file(const json_t *reference, const char *place, const char *directory,
-                           tl_safetensors **out, tl_error *err)
+                           tl_weights **out, tl_error *err)
 {
     const char *file, *expected;
     char found[32];
@@ -41,12 +40,12 @@ static tl_status open_file(const json_t *reference, const char *place, const cha
     if (s) return s;
     char *path = join(directory, file);
     if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
-    s = tl_file_hash(path, &hash, &bytes, err);
+    s = tl_weights_hash(path, &hash, &bytes, err);
     (void)snprintf(found, sizeof found, "%016" PRIx64, hash);
     if (!s && strcmp(found, expected) != 0)
         s = tl_fail(err, TL_ERR_DOMAIN, "%s: expected a file of hash %s, found %s: it has changed",
                     path, expected, found);
-    if (!s) s = tl_safetensors_open(out, path, err);
+    if (!s) s = tl_weights_open(out, path, err);
     if (s) tl_error_prefix(err, "%s", place);
     free(path);
     return s;
@@ -78,7 +77,7 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
     const json_t *heads = json_object_get(reference, "heads");
     const json_t *head = json_object_get(reference, "head");
     tl_module_spec spec = {.head = head ? (long)json_integer_value(head) : -1};
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     tl_layer *layer = NULL;
     tl_status s = get_text(reference, place, "prefix", &spec.prefix, err);
 
@@ -92,7 +91,7 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
     if (!s && put_layer(attention, layer))
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
     tl_layer_free(layer);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return s;
 }
 
@@ -113,18 +112,18 @@ static tl_status resolve_tokens(json_t *document, const json_t *reference, const
                                 tl_error *err)
 {
     static const char place[] = "tokens";
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     const char *tensor;
     double *x = NULL;
     size_t rows, cols;
     tl_status s = get_text(reference, place, "tensor", &tensor, err);
 
     if (!s) s = open_file(reference, place, directory, &file, err);
-    if (!s) s = tl_safetensors_read(file, tensor, &x, &rows, &cols, err);
+    if (!s) s = tl_weights_read(file, tensor, &x, &rows, &cols, err);
     if (!s && json_object_set_new(document, "tokens", rows_json(x, rows, cols)))
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
     free(x);
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return s;
 }
 

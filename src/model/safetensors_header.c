@@ -1,37 +1,13 @@
-#include "model/safetensors_header.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
-static const char *const names[] = {
-#define X(id, name, width) [id] = name,
-    TL_DTYPE_LIST(X)
-#undef X
-};
-
-static const size_t widths[] = {
-#define X(id, name, width) [id] = width,
-    TL_DTYPE_LIST(X)
-#undef X
-};
-
-enum { DTYPE_COUNT = sizeof names / sizeof names[0] };
-
-const char *tl_dtype_name(tl_dtype dtype)
-{
-    return names[dtype];
-}
-
-size_t tl_dtype_width(tl_dtype dtype)
-{
-    return widths[dtype];
-}
+#include "model/weights.h"
 
 /* Where a message points: file and tensor. */
 typedef struct {
-    const tl_safetensors *file;
+    const tl_source *file;
     const char *tensor;
     tl_error *err;
 } place;
@@ -47,8 +23,8 @@ static tl_status read_dtype(const place *at, const json_t *value, tl_dtype *dtyp
     const char *name = json_string_value(value);
 
     if (!name) return fail(at, "expected a dtype in a string");
-    for (size_t i = 0; i < DTYPE_COUNT; i++) {
-        if (strcmp(name, names[i]) == 0) {
+    for (size_t i = 0; i < TL_DTYPE_COUNT; i++) {
+        if (strcmp(name, tl_dtype_name((tl_dtype)i)) == 0) {
             *dtype = (tl_dtype)i;
             return TL_OK;
         }
@@ -71,20 +47,14 @@ static tl_status read_shape(const place *at, const json_t *value, tl_tensor *t, 
     bool empty = false;
 
     if (!json_is_array(value)) return fail(at, "expected a shape in an array");
-    t->rank = json_array_size(value);
-    *bytes = widths[t->dtype];
-    for (size_t i = 0; i < t->rank; i++) {
+    *bytes = tl_dtype_width(t->dtype);
+    for (size_t i = 0; i < json_array_size(value); i++) {
         uint64_t extent;
-        if (!read_size(json_array_get(value, i), &extent) || extent > SIZE_MAX)
+        if (!read_size(json_array_get(value, i), &extent))
             return fail(at, "expected a shape of integers from 0");
-        if (i < TL_TENSOR_RANK_MAX) t->shape[i] = (size_t)extent;
-        if (extent == 0) {
-            empty = true;
-            continue;
-        }
-        if (*bytes > UINT64_MAX / extent)
+        if (!tl_tensor_extend(t, extent, bytes))
             return fail(at, "the number of bytes of the shape overflows 64 bits");
-        *bytes *= extent;
+        empty |= extent == 0;
     }
     if (empty) *bytes = 0;
     return TL_OK;
@@ -113,8 +83,6 @@ static tl_status read_tensor(const place *at, const json_t *value, tl_tensor *t)
     uint64_t bytes = 0;
     tl_status s;
 
-    t->name = strdup(at->tensor);
-    if (!t->name) return tl_fail(at->err, TL_ERR_MEMORY, "%s: out of memory", at->file->path);
     /* Three keys present and three in all: no other key. */
     if (json_object_size(value) != 3 || !json_object_get(value, "dtype") ||
         !json_object_get(value, "shape") || !json_object_get(value, "data_offsets"))
@@ -146,17 +114,20 @@ static int by_offset(const void *a, const void *b)
     return s->end < t->end ? -1 : s->end > t->end;
 }
 
-/* The tensors must tile the data: the format knows neither overlap nor gap. */
-static tl_status check_tiling(const tl_safetensors *file, tl_error *err)
+/* The tensors from the given one on must tile the data of the last source: the format knows neither
+ * overlap nor gap. */
+static tl_status check_tiling(const tl_weights *weights, size_t first, tl_error *err)
 {
-    const tl_tensor **sorted = calloc(file->count + 1, sizeof *sorted);
+    const tl_source *file = &weights->source[weights->sources - 1];
+    const size_t count = weights->count - first;
+    const tl_tensor **sorted = calloc(count + 1, sizeof *sorted);
     uint64_t at = 0;
     tl_status s = TL_OK;
 
     if (!sorted) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", file->path);
-    for (size_t i = 0; i < file->count; i++) sorted[i] = &file->tensor[i];
-    qsort(sorted, file->count, sizeof *sorted, by_offset);
-    for (size_t i = 0; i < file->count && !s; i++) {
+    for (size_t i = 0; i < count; i++) sorted[i] = &weights->tensor[first + i];
+    qsort(sorted, count, sizeof *sorted, by_offset);
+    for (size_t i = 0; i < count && !s; i++) {
         if (sorted[i]->begin != at)
             s = tl_fail(err, TL_ERR_PARSE,
                         "%s: header: tensor '%s': data_offsets: expected a begin of %" PRIu64
@@ -173,38 +144,43 @@ static tl_status check_tiling(const tl_safetensors *file, tl_error *err)
     return s;
 }
 
-static tl_status read_tensors(tl_safetensors *file, const json_t *root, tl_error *err)
+static tl_status read_tensors(tl_weights *file, const json_t *root, tl_error *err)
 {
+    const size_t first = file->count;
     const char *key;
     json_t *value;
 
-    file->tensor = calloc(json_object_size(root) + 1, sizeof *file->tensor);
-    if (!file->tensor) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", file->path);
     json_object_foreach((json_t *)root, key, value)
     {
-        const place at = {file, key, err};
-        bool metadata = strcmp(key, "__metadata__") == 0;
-        tl_status s = metadata ? check_metadata(&at, value)
-                               : read_tensor(&at, value, &file->tensor[file->count++]);
+        const place at = {&file->source[file->sources - 1], key, err};
+        tl_tensor *t = NULL;
+        tl_status s;
+        if (strcmp(key, "__metadata__") == 0) {
+            s = check_metadata(&at, value);
+        } else {
+            s = tl_weights_add(file, key, strlen(key), &t, err);
+            if (!s) s = read_tensor(&at, value, t);
+        }
         if (s) return s;
     }
-    return check_tiling(file, err);
+    return check_tiling(file, first, err);
 }
 
-tl_status tl_safetensors_parse_header(tl_safetensors *file, const char *text, size_t length,
+tl_status tl_safetensors_parse_header(tl_weights *file, const char *text, size_t length,
                                       tl_error *err)
 {
+    const char *path = file->source[file->sources - 1].path;
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     tl_status s;
 
     if (!root)
-        return tl_fail(err, TL_ERR_PARSE, "%s: header: line %d, column %d: %s", file->path,
-                       error.line, error.column, error.text);
+        return tl_fail(err, TL_ERR_PARSE, "%s: header: line %d, column %d: %s", path, error.line,
+                       error.column, error.text);
     if (json_is_object(root))
         s = read_tensors(file, root, err);
     else
-        s = tl_fail(err, TL_ERR_PARSE, "%s: header: expected an object", file->path);
+        s = tl_fail(err, TL_ERR_PARSE, "%s: header: expected an object", path);
     json_decref(root);
     return s;
 }

@@ -8,36 +8,34 @@
 tl_status tl_reader_open(tl_reader *r, const char *path, tl_error *err)
 {
     *r = (tl_reader){.path = path, .err = err};
-    const tl_status status = tl_safetensors_open(&r->file, path, err);
+    const tl_status status = tl_weights_open(&r->file, path, err);
     if (status != TL_OK) return status;
-    r->used = calloc(tl_safetensors_count(r->file) + 1, sizeof *r->used);
+    r->used = calloc(tl_weights_count(r->file) + 1, sizeof *r->used);
     return r->used ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
 }
 
 void tl_reader_close(tl_reader *r)
 {
-    tl_safetensors_close(r->file);
+    tl_weights_close(r->file);
     free(r->used);
 }
 
 bool tl_reader_has(const tl_reader *r, const char *name)
 {
-    for (size_t i = 0; i < tl_safetensors_count(r->file); i++)
-        if (strcmp(tl_safetensors_name(r->file, i), name) == 0) return true;
-    return false;
+    return tl_weights_has(r->file, name);
 }
 
 bool tl_reader_has_prefix(const tl_reader *r, const char *prefix)
 {
-    for (size_t i = 0; i < tl_safetensors_count(r->file); i++)
-        if (strncmp(tl_safetensors_name(r->file, i), prefix, strlen(prefix)) == 0) return true;
+    for (size_t i = 0; i < tl_weights_count(r->file); i++)
+        if (strncmp(tl_weights_name(r->file, i), prefix, strlen(prefix)) == 0) return true;
     return false;
 }
 
 void tl_reader_mark(const tl_reader *r, const char *name)
 {
-    for (size_t i = 0; i < tl_safetensors_count(r->file); i++)
-        if (strcmp(tl_safetensors_name(r->file, i), name) == 0) r->used[i] = true;
+    for (size_t i = 0; i < tl_weights_count(r->file); i++)
+        if (strcmp(tl_weights_name(r->file, i), name) == 0) r->used[i] = true;
 }
 
 tl_status tl_reader_tensor(tl_reader *r, double **data, size_t *rows, size_t *cols,
@@ -50,8 +48,7 @@ tl_status tl_reader_tensor(tl_reader *r, double **data, size_t *rows, size_t *co
     va_start(arguments, format);
     (void)vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    const tl_status status =
-        tl_safetensors_read(r->file, name, data, &found_rows, &found_cols, r->err);
+    const tl_status status = tl_weights_read(r->file, name, data, &found_rows, &found_cols, r->err);
     if (status != TL_OK) return status;
     tl_reader_mark(r, name);
     if (*rows) (void)snprintf(high, sizeof high, "%zu", *rows);
@@ -81,10 +78,10 @@ tl_status tl_reader_number(tl_reader *r, double *out, double low, double high, c
 
 tl_status tl_reader_all_used(const tl_reader *r)
 {
-    for (size_t i = 0; i < tl_safetensors_count(r->file); i++)
+    for (size_t i = 0; i < tl_weights_count(r->file); i++)
         if (!r->used[i])
             return tl_fail(r->err, TL_ERR_ARGUMENT,
                            "%s: tensor '%s' is no part of the network (names: livit.h)", r->path,
-                           tl_safetensors_name(r->file, i));
+                           tl_weights_name(r->file, i));
     return TL_OK;
 }

@@ -10,7 +10,7 @@ enum { TL_TENSOR_NAME_SIZE = 96 };
 
 typedef struct {
     const char *path; /* borrowed */
-    tl_safetensors *file;
+    tl_weights *file;
     bool *used; /* per tensor */
     tl_error *err;
 } tl_reader;

@@ -14,28 +14,28 @@ static double *read_tokens(const char *directory, const char *block, const char 
                            size_t *cols)
 {
     char path[512], name[64];
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     double *x = NULL;
     snprintf(path, sizeof path, "%s/svtr_tokens.safetensors", directory);
     snprintf(name, sizeof name, "block%s.n%s.s0", block, n);
-    require(!tl_safetensors_open(&file, path, NULL) &&
-                !tl_safetensors_read(file, name, &x, rows, cols, NULL),
+    require(!tl_weights_open(&file, path, NULL) &&
+                !tl_weights_read(file, name, &x, rows, cols, NULL),
             "the tokens cannot be read");
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return x;
 }
 
 static tl_layer *read_layer(const char *directory, const char *block)
 {
     char path[512], prefix[64];
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     tl_layer *layer = NULL;
     snprintf(path, sizeof path, "%s/svtr_attention.safetensors", directory);
     snprintf(prefix, sizeof prefix, "block%s.attn", block);
     const tl_module_spec spec = {.prefix = prefix, .heads = 8, .head = -1};
-    require(!tl_safetensors_open(&file, path, NULL) && !tl_model_layer(file, &spec, &layer, NULL),
+    require(!tl_weights_open(&file, path, NULL) && !tl_model_layer(file, &spec, &layer, NULL),
             "the weights cannot be read");
-    tl_safetensors_close(file);
+    tl_weights_close(file);
     return layer;
 }
 

@@ -33,6 +33,11 @@ def safetensors(header, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def npy(shape, data):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
 def make_files(tmp):
     """Binary files of the bad-input rows, and places where nothing can be written."""
     eye = struct.pack("<4d", 1, 0, 0, 1)
@@ -52,6 +57,12 @@ def make_files(tmp):
     }
     for name, content in files.items():
         (tmp / f"{name}.safetensors").write_bytes(content)
+    (tmp / "tokens.npy").write_bytes(npy((2, 2), eye))
+    (tmp / "huge.npy").write_bytes(npy((1000000000000, 2), eye))
+    (tmp / "index").mkdir()
+    (tmp / "index/shard").write_bytes(files["weights"])
+    (tmp / "index/model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {name: "shard" for name in names}}))
     make_witnesses(tmp)
     (tmp / "in-the-way").write_text("a file where a directory is wanted\n")
 

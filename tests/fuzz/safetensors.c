@@ -4,6 +4,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_safetensors(data, size);
+    fuzz_weights(data, size);
     return 0;
 }

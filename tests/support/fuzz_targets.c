@@ -8,8 +8,8 @@
 
 #include "tightlip/experiment.h"
 #include "tightlip/images.h"
-#include "tightlip/model.h"
 #include "tightlip/problem.h"
+#include "tightlip/weights.h"
 
 /* A file in memory with these bytes; its path for a reader. */
 static int file_of(const uint8_t *data, size_t size, char path[40])
@@ -56,22 +56,24 @@ void fuzz_config(const uint8_t *data, size_t size)
     (void)close(fd);
 }
 
-void fuzz_safetensors(const uint8_t *data, size_t size)
+void fuzz_weights(const uint8_t *data, size_t size)
 {
     char path[40];
     const int fd = file_of(data, size, path);
-    tl_safetensors *file = NULL;
+    tl_weights *file = NULL;
     tl_error err = {0};
 
-    if (tl_safetensors_open(&file, path, &err) == TL_OK) {
-        for (size_t i = 0; i < tl_safetensors_count(file); i++) {
+    if (tl_weights_open(&file, path, &err) == TL_OK) {
+        for (size_t i = 0; i < tl_weights_count(file) && i < 100; i++) {
             double *x = NULL;
+            float *y = NULL;
             size_t rows, cols;
-            if (tl_safetensors_read(file, tl_safetensors_name(file, i), &x, &rows, &cols, NULL) ==
-                TL_OK)
+            if (tl_weights_read(file, tl_weights_name(file, i), &x, &rows, &cols, NULL) == TL_OK)
                 free(x);
+            if (tl_weights_read_float(file, tl_weights_name(file, i), &y, NULL, NULL) == TL_OK)
+                free(y);
         }
-        tl_safetensors_close(file);
+        tl_weights_close(file);
     } else if (!err.text[0]) {
         abort();
     }

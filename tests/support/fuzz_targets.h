@@ -7,7 +7,7 @@
 
 void fuzz_problem(const uint8_t *data, size_t size);
 void fuzz_config(const uint8_t *data, size_t size);
-void fuzz_safetensors(const uint8_t *data, size_t size);
+void fuzz_weights(const uint8_t *data, size_t size);
 void fuzz_images(const uint8_t *data, size_t size);
 
 #endif
