@@ -1,5 +1,6 @@
 /* Boxes that hold the maximisers of tiny problems, and where a start lies among them. */
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 
 #include "support/exact_layer.h"
@@ -58,6 +59,29 @@ Test(exact, images_at_width_two)
             .layer = layer, .n = 2, .radius = 2, .start = start, .tolerance = 1e-3};
         tl_exact_result r = exact_run(&problem);
         cr_expect_eq(r.place, TL_EXACT_IMAGE, "turn %g: %s", turn[i], tl_exact_place_name(r.place));
+        tl_exact_result_clear(&r);
+    }
+    tl_layer_free(layer);
+}
+
+/* Two tokens in the ball of radius 1/2, kind l2: the norm rises with the gap t up to 1.407, so it
+ * is largest at t = 1, where it is tanh(t^2/2) + t^2 sech^2(t^2/2). A start that lies outside by
+ * rounding must not lift the lower end above it. */
+Test(exact, a_start_on_the_sphere_proves_nothing_about_the_outside)
+{
+    static const double beyond[] = {0, 1e-16, 4e-13, 9.9e-13};
+    const double one = 1, t = 1, known = tanh(t * t / 2) + t * t / pow(cosh(t * t / 2), 2);
+    tl_layer *layer = exact_layer(TL_KIND_L2, 1, &one, &one, NULL);
+
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
+        const double start[] = {0.5 * (1 + beyond[i]), -0.5 * (1 + beyond[i])};
+        const tl_exact_problem problem = {
+            .layer = layer, .n = 2, .radius = 0.5, .start = start, .tolerance = 1e-9};
+        tl_exact_result r = exact_run(&problem);
+        cr_expect(r.lower <= known * (1 + 4 * DBL_EPSILON) && known <= r.upper,
+                  "%g beyond: [%.17g, %.17g], expected %.17g inside", beyond[i], r.lower, r.upper,
+                  known);
+        cr_expect_geq(r.lower, known * (1 - 1e-13));
         tl_exact_result_clear(&r);
     }
     tl_layer_free(layer);

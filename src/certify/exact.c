@@ -124,11 +124,11 @@ static tl_status begin(tl_exact_search *s, const tl_exact_problem *problem, cons
     }
     if (problem->start) {
         double point[TL_EXACT_COORDINATES];
-        tl_exact_coordinates(task, problem->start, point);
         for (size_t i = 0; i < task->n; i++)
             if (!(tl_nrm2(task->d, problem->start + i * task->d) <= task->radius * (1 + 1e-12)))
                 return tl_fail(err, TL_ERR_DOMAIN, "exact: start: token %zu lies outside the ball",
                                i);
+        tl_exact_coordinates(task, problem->start, point);
         for (size_t i = 0; !task->gaps && i < task->dim; i += task->d) /* inside to the last bit */
             point[i] = fmin(fmax(point[i], -task->radius), task->radius);
         keep_lower(s, tl_exact_bound_point(w->of[0], point), point, point);

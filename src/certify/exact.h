@@ -46,7 +46,8 @@ void tl_exact_jets_clear(tl_exact_jets *w);
 /* J over the box of coordinates [lo, hi]: n d x n d jets, row by row, jet k at J + k task->jet.
  * d = 1: coordinates are the tokens, or their gaps; d = 2: radius and angle of each. */
 void tl_exact_jacobian(tl_exact_jets *w, const double *lo, const double *hi, arb_ptr J);
-/* The tokens at a point of coordinates, near enough for a start; inverse of it. */
+/* The tokens at a point of coordinates, near enough for a start; inverse of it: the coordinates of
+ * an input of the ball, near x where x lies in it to rounding. */
 void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, double *x);
 void tl_exact_coordinates(const tl_exact_task *task, const double *x, double *coordinates);
 

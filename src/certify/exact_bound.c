@@ -269,7 +269,7 @@ void tl_exact_bound_box(tl_exact_bound *b, const double *lo, const double *hi, d
     }
     const double u = defect(b->basis, order), w = defect(b->basis + order * order, order);
     const double fine = fmin(combine(order, centre, spread), norm_of_moduli(order, moduli));
-    *upper = fmin(*upper, fine / sqrt((1 - u) * (1 - w)) * margin);
+    if (u < 1 && w < 1) *upper = fmin(*upper, fine / sqrt((1 - u) * (1 - w)) * margin);
 }
 
 double tl_exact_bound_point(tl_exact_bound *b, const double *coordinates)

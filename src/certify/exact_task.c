@@ -1,4 +1,5 @@
 /* What is enclosed: the maps of the layer as balls, and its symmetries. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,13 +193,18 @@ void tl_exact_whole(const tl_exact_task *task, tl_exact_piece *piece)
     if (!task->isotropic && task->odd) piece->lo[1] = 0;
 }
 
-/* The first and the last opposite to each other. */
-static void tokens_of_gaps(const tl_exact_task *task, const double *gap, double *x)
+static double sum_of(const tl_exact_task *task, const double *gap)
 {
     double sum = 0;
 
     for (size_t i = 0; i < task->dim; i++) sum += gap[i];
-    x[0] = fmin(sum / 2, task->radius);
+    return sum;
+}
+
+/* The first and the last opposite to each other. */
+static void tokens_of_gaps(const tl_exact_task *task, const double *gap, double *x)
+{
+    x[0] = fmin(sum_of(task, gap) / 2, task->radius);
     for (size_t i = 0; i < task->dim; i++) x[i + 1] = fmax(x[i] - gap[i], -task->radius);
 }
 
@@ -218,6 +224,25 @@ void tl_exact_tokens(const tl_exact_task *task, const double *coordinates, doubl
     }
 }
 
+/* The gaps are those of an input of the ball: their sum, in exact arithmetic, is at most 2 R. */
+static bool fit(const tl_exact_task *task, const double *gap)
+{
+    arb_t sum, room;
+
+    if (!isfinite(task->radius)) return true;
+    arb_init(sum);
+    arb_init(room);
+    for (size_t i = 0; i < task->dim; i++) {
+        arb_set_d(room, gap[i]);
+        arb_add(sum, sum, room, ARF_PREC_EXACT);
+    }
+    arb_set_d(room, 2 * task->radius);
+    const bool inside = arb_le(sum, room);
+    arb_clear(sum);
+    arb_clear(room);
+    return inside;
+}
+
 static int falling(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -233,6 +258,10 @@ void tl_exact_coordinates(const tl_exact_task *task, const double *x, double *co
         memcpy(sorted, x, task->n * sizeof *x);
         qsort(sorted, task->n, sizeof *sorted, falling);
         for (size_t i = 0; i < task->dim; i++) coordinates[i] = sorted[i] - sorted[i + 1];
+        while (!fit(task, coordinates)) { /* rounded outwards, or outside by rounding */
+            const double within = fmin(1, 2 * task->radius / sum_of(task, coordinates));
+            for (size_t i = 0; i < task->dim; i++) coordinates[i] *= within * (1 - DBL_EPSILON);
+        }
         return;
     }
     for (size_t i = 0; i < task->n; i++) {
