@@ -88,7 +88,10 @@ typedef struct {
 /* The registry, in a fixed order. */
 size_t tl_bound_count(void);
 const tl_bound *tl_bound_at(size_t i);
-/* NULL when there is no such key. */
+/* Forms of a bound of the registry, which is the least of them: for experiments that name them. */
+size_t tl_bound_part_count(void);
+const tl_bound *tl_bound_part_at(size_t i);
+/* In the registry or among the forms; NULL when there is no such key. */
 const tl_bound *tl_bound_find(const char *key);
 
 /* Evaluates with the shared checks (query complete, parameters finite and >= 0) first.

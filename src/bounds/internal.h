@@ -17,6 +17,10 @@ extern const tl_bound tl_bound_sharp_inf2, tl_bound_w_infinity, tl_bound_sigmoid
     tl_bound_row_fro, tl_bound_sigmoid_fro, tl_bound_l2_fro, tl_bound_ellipsoid,
     tl_bound_ellipsoid_inf2;
 
+/* Not in the registry: each of the forms whose least is l2-2, by itself. */
+extern const tl_bound tl_bound_l2_form_a, tl_bound_l2_form_b, tl_bound_l2_form_c,
+    tl_bound_l2_form_d;
+
 /* *value := does not apply, because of the formatted reason. Always TL_OK. */
 tl_status tl_bounds_refuse(tl_bound_value *value, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

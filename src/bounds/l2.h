@@ -6,6 +6,8 @@
 
 #include "bounds/internal.h"
 
+/* W0(e^l), rounded up. */
+double tl_bounds_l2_w0(double l);
 /* c_n = W0((n-1)/e) and c*_n = W0((n-1) e^(-3/2)), rounded up; 0 at n = 1. */
 double tl_bounds_l2_c(double n);
 double tl_bounds_l2_c_star(double n);
@@ -38,6 +40,16 @@ bool tl_bounds_l2_sees_itself(const tl_bound_query *query, double *seen, tl_boun
 bool tl_bounds_l2_has_layer(const tl_bound_query *query, tl_bound_value *value);
 /* ||Q|| and k of every head. */
 bool tl_bounds_l2_has_norms(const tl_bound_query *query, tl_bound_value *value);
+/* Tied, without a mask, and norms known: what the spectral bounds of section 17 need. */
+bool tl_bounds_l2_is_plain(const tl_bound_query *query, tl_bound_value *value);
+
+/* log of a bound of ||J_g|| for heads of width k; log_u: the largest log ||U_h|| among them. */
+typedef double (*tl_bounds_l2_head_bound)(const tl_bound_query *query, size_t k, double log_u);
+/* The least of sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2), and,
+ * for spectral norms, all heads side by side. */
+TL_MUST_USE tl_status tl_bounds_l2_combine(const tl_bound_query *query,
+                                           tl_bounds_l2_head_bound of_head, bool spectral,
+                                           tl_bound_value *value);
 /* *value := log_value, moved up by rounding relative to `size` as by tl_bounds_up; -inf is a zero
  * bound, NaN and +inf are refused. Always TL_OK. */
 tl_status tl_bounds_l2_answer(tl_bound_value *value, double log_value, double size);

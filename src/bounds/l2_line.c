@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* W0(e^l), rounded up. d log W/dl = 1/(1 + W), and l is off by 2 eps (1 + |l|) or less. */
-static double lambert(double l)
+double tl_bounds_l2_w0(double l)
 {
     double w;
 
@@ -22,12 +22,12 @@ static double lambert(double l)
 
 double tl_bounds_l2_c(double n)
 {
-    return n > 1 ? lambert(log(n - 1) - 1) : 0;
+    return n > 1 ? tl_bounds_l2_w0(log(n - 1) - 1) : 0;
 }
 
 double tl_bounds_l2_c_star(double n)
 {
-    return n > 1 ? lambert(log(n - 1) - 1.5) : 0;
+    return n > 1 ? tl_bounds_l2_w0(log(n - 1) - 1.5) : 0;
 }
 
 /* One token at 0 and, beside it, n_plus at a > 0 and n_minus at -b < 0. */

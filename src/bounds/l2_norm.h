@@ -13,6 +13,8 @@ double tl_bounds_l2_norm(double n, size_t k, double lmax);
 
 /* Form A: 2c + (Q(4/x) (1 + x c))^(1/2) at the best x, closed form. */
 double tl_bounds_l2_form_a(double n, size_t k, double lmax);
+/* Form B: 1 + 2c* for the diagonal and the rest by itself; never below form C. */
+double tl_bounds_l2_form_b(double n, size_t k, double lmax);
 /* Form C: the diagonal and the rest merged, row by row, as functions of P_ii. */
 double tl_bounds_l2_form_c(double n, size_t k, double lmax);
 /* Form D: 2c + O(1) for fixed k >= 1; INFINITY for k = 0. */

@@ -62,9 +62,6 @@ static tl_status norms_of(const tl_bound_query *query, size_t h, map_norms *norm
     return status;
 }
 
-/* log of a bound of ||J_g|| for heads of width k; log_u: the largest log ||U_h|| among them. */
-typedef double (*head_bound)(const tl_bound_query *query, size_t k, double log_u);
-
 static double over_frobenius(const tl_bound_query *query, size_t k, double log_u)
 {
     tl_bound_value value;
@@ -105,7 +102,8 @@ typedef struct {
 } head_values;
 
 /* The norms of all heads, and a bound for each width once. */
-static tl_status fill(const tl_bound_query *query, head_bound of_head, head_values *head)
+static tl_status fill(const tl_bound_query *query, tl_bounds_l2_head_bound of_head,
+                      head_values *head)
 {
     for (size_t h = 0; h < query->heads; h++) {
         tl_status status = norms_of(query, h, &head[h].norm);
@@ -174,10 +172,8 @@ static tl_status side_by_side(const tl_bound_query *query, const head_values *he
     return status;
 }
 
-/* The least of sum_h ||M_h|| ||U_h|| L_h, ||O|| (sum_h (||V_h U_h|| ||U_h|| L_h)^2)^(1/2), and all
- * heads side by side. */
-static tl_status combine(const tl_bound_query *query, head_bound of_head, bool spectral,
-                         tl_bound_value *value)
+tl_status tl_bounds_l2_combine(const tl_bound_query *query, tl_bounds_l2_head_bound of_head,
+                               bool spectral, tl_bound_value *value)
 {
     head_values *head = calloc(query->heads, sizeof *head);
     const double none = -(double)INFINITY, log_o = log(query->norm_o);
@@ -199,7 +195,7 @@ static tl_status combine(const tl_bound_query *query, head_bound of_head, bool s
     return tl_bounds_l2_answer(value, fmin(fmin(sum, log_o + squares / 2), beside), size);
 }
 
-static bool applies(const tl_bound_query *query, tl_bound_value *value)
+bool tl_bounds_l2_is_plain(const tl_bound_query *query, tl_bound_value *value)
 {
     return tl_bounds_is_l2(query, value) && tl_bounds_is_unmasked(query, value) &&
            tl_bounds_l2_has_norms(query, value);
@@ -207,8 +203,8 @@ static bool applies(const tl_bound_query *query, tl_bound_value *value)
 
 static tl_status l2_2(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!applies(query, value) || !tl_bounds_is_finite_n(query, value)) return TL_OK;
-    return combine(query, over_everything, true, value);
+    if (!tl_bounds_l2_is_plain(query, value) || !tl_bounds_is_finite_n(query, value)) return TL_OK;
+    return tl_bounds_l2_combine(query, over_everything, true, value);
 }
 
 static tl_status l2_fro(const tl_bound_query *query, tl_bound_value *value)
@@ -218,7 +214,7 @@ static tl_status l2_fro(const tl_bound_query *query, tl_bound_value *value)
     if (!tl_bounds_is_l2(query, value) || !tl_bounds_is_finite_n(query, value) ||
         !tl_bounds_l2_has_norms(query, value) || !tl_bounds_l2_sees_itself(query, &seen, value))
         return TL_OK;
-    return combine(query, over_frobenius, false, value);
+    return tl_bounds_l2_combine(query, over_frobenius, false, value);
 }
 
 static bool in_ball(const tl_bound_query *query, tl_bound_value *value)
@@ -230,14 +226,14 @@ static bool in_ball(const tl_bound_query *query, tl_bound_value *value)
 
 static tl_status l2_ball(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
-    return combine(query, query->infinite ? over_measures : over_ball, true, value);
+    if (!tl_bounds_l2_is_plain(query, value) || !in_ball(query, value)) return TL_OK;
+    return tl_bounds_l2_combine(query, query->infinite ? over_measures : over_ball, true, value);
 }
 
 static tl_status l2_mean_field(const tl_bound_query *query, tl_bound_value *value)
 {
-    if (!applies(query, value) || !in_ball(query, value)) return TL_OK;
-    return combine(query, over_measures, true, value);
+    if (!tl_bounds_l2_is_plain(query, value) || !in_ball(query, value)) return TL_OK;
+    return tl_bounds_l2_combine(query, over_measures, true, value);
 }
 
 const tl_bound tl_bound_l2_2 = {

@@ -25,7 +25,10 @@ static const tl_bound *const table[] = {
     &tl_bound_ellipsoid,       &tl_bound_ellipsoid_inf2,
 };
 
-enum { COUNT = sizeof table / sizeof table[0] };
+static const tl_bound *const part[] = {&tl_bound_l2_form_a, &tl_bound_l2_form_b,
+                                       &tl_bound_l2_form_c, &tl_bound_l2_form_d};
+
+enum { COUNT = sizeof table / sizeof table[0], PARTS = sizeof part / sizeof part[0] };
 
 const char *tl_scope_name(tl_scope scope)
 {
@@ -68,7 +71,19 @@ const tl_bound *tl_bound_find(const char *key)
 {
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(table[i]->key, key) == 0) return table[i];
+    for (size_t i = 0; i < PARTS; i++)
+        if (strcmp(part[i]->key, key) == 0) return part[i];
     return NULL;
+}
+
+size_t tl_bound_part_count(void)
+{
+    return PARTS;
+}
+
+const tl_bound *tl_bound_part_at(size_t i)
+{
+    return i < PARTS ? part[i] : NULL;
 }
 
 /* Finite and not negative. */

@@ -11,8 +11,10 @@ static json_t *list_bounds(bool json)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; i < tl_bound_count(); i++) {
-        const tl_bound *bound = tl_bound_at(i);
+    const size_t listed = tl_bound_count();
+
+    for (size_t i = 0; i < listed + tl_bound_part_count(); i++) {
+        const tl_bound *bound = i < listed ? tl_bound_at(i) : tl_bound_part_at(i - listed);
         const char *norm = tl_norm_name(bound->norm), *scope = tl_scope_name(bound->scope);
         const char *provenance = tl_provenance_name(bound->provenance);
 

@@ -21,10 +21,11 @@ static double rounding(const tl_bound_query *query, const tl_measure *mu, double
                        double log_bound)
 {
     const tl_layer *layer = query->layer;
-    double size = (double)mu->m * (double)(layer->d > layer->out ? layer->d : layer->out);
+    double size =
+        layer ? (double)mu->m * (double)(layer->d > layer->out ? layer->d : layer->out) : 8;
     double logits = 0;
 
-    for (size_t h = 0; h < query->heads; h++)
+    for (size_t h = 0; layer && h < query->heads; h++)
         logits = fmax(logits, query->head[h].rho * query->radius_origin);
     return 8 * DBL_EPSILON * (size + 4 * logits + fabs(log_lower) + fabs(log_bound) + 4);
 }
@@ -118,29 +119,38 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
     return TL_OK;
 }
 
+tl_status tl_bound_table_of(const tl_experiment *ex, const tl_cell *cell,
+                            const tl_bound_query *query, double log_lower, tl_bound_table *out,
+                            tl_error *err)
+{
+    tl_status s = TL_OK;
+
+    *out =
+        (tl_bound_table){.rows = json_array(), .value = calloc(ex->bounds + 1, sizeof *out->value)};
+    if (!out->rows || !out->value) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    for (size_t i = 0; !s && i < ex->bounds; i++)
+        s = add_row(ex, ex->bound[i], cell, query, log_lower, out, err);
+    if (s) tl_bound_table_clear(out);
+    return s;
+}
+
 tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell, const tl_layer *layer,
                               const tl_measure *mu, double log_lower, tl_bound_table *out,
                               tl_error *err)
 {
     tl_head_facts *head = calloc(layer->heads, sizeof *head);
-    tl_bound_query query;
-    tl_status s;
+    tl_bound_query query = {.heads = 0};
+    tl_status s = head ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
 
-    *out =
-        (tl_bound_table){.rows = json_array(), .value = calloc(ex->bounds + 1, sizeof *out->value)};
-    if (!head || !out->rows || !out->value) {
-        s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    } else if (ex->bounds == 0) {
-        s = TL_OK; /* norms of wide matrices are not free */
-    } else {
+    *out = (tl_bound_table){0};
+    /* Norms of wide matrices are not free. */
+    if (!s && ex->bounds > 0) {
         s = tl_bound_query_domain(&query, head, layer, mu, cell->domain, err);
         if (!s) widen_to_worst(&query, head, cell);
-        if (!s) out->norm_a = head->norm_a;
     }
-    for (size_t i = 0; !s && i < ex->bounds; i++)
-        s = add_row(ex, ex->bound[i], cell, &query, log_lower, out, err);
+    if (!s) s = tl_bound_table_of(ex, cell, &query, log_lower, out, err);
+    if (!s) out->norm_a = head->norm_a;
     free(head);
-    if (s) tl_bound_table_clear(out);
     return s;
 }
 

@@ -185,6 +185,22 @@ static tl_status choose_attention(const tl_bindings *b, const config_setting_t *
                           wanted->text);
 }
 
+static tl_status read_parts(const tl_bindings *b, tl_cell *cell, tl_error *err)
+{
+    const tl_experiment *ex = b->experiment;
+    tl_status s = tl_layer_spec_read(b, &cell->attention, err);
+
+    if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
+    if (!s) s = settle_n(b, cell, err);
+    if (!s && cell->attention.reference) cell->tokens_reference = tl_tokens_reference(b);
+    if (!s && cell->tokens) s = check_tokens(b, cell, err);
+    if (!s) s = tl_domain_spec_read(b, cell, err);
+    if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
+    if (!s && ex->invert.on) s = tl_invert_check(b, cell, err);
+    if (!s && ex->attack.on) s = tl_attack_check(b, cell, err);
+    return !s && ex->search ? read_search(b, cell, err) : s;
+}
+
 tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
 {
     const tl_experiment *ex = given->experiment;
@@ -196,16 +212,13 @@ tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
     if (!cell) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     cell->index = b->cell;
     s = choose_attention(given, &bindings.attention, err);
-    if (!s) s = tl_layer_spec_read(b, &cell->attention, err);
-    if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
-    if (!s) s = settle_n(b, cell, err);
-    if (!s && cell->attention.reference) cell->tokens_reference = tl_tokens_reference(b);
-    if (!s && cell->tokens) s = check_tokens(b, cell, err);
-    if (!s) s = tl_domain_spec_read(b, cell, err);
-    if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);
-    if (!s && ex->invert.on) s = tl_invert_check(b, cell, err);
-    if (!s && ex->attack.on) s = tl_attack_check(b, cell, err);
-    if (!s && ex->search) s = read_search(b, cell, err);
+    cell->star = !s && tl_star_wanted(b);
+    if (!s) s = cell->star ? tl_star_check(b, cell, err) : read_parts(b, cell, err);
+    if (!s && cell->star) s = read_n(b, cell, &cell->n, err);
+    if (!s && cell->star && cell->n < 2)
+        s = tl_config_fail(ex, b->attention, err, TL_ERR_ARGUMENT,
+                           "star: expected a finite n of at least 2, found %s",
+                           cell->n ? "1" : "none");
     if (s) {
         char where[256];
         tl_experiment_describe(ex, b->cell, where, sizeof where);

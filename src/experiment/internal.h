@@ -175,6 +175,7 @@ typedef struct {
     uint64_t n;               /* of the search or the enclosure; 0: infinite */
     double epsilon;           /* of an attack on a measure */
     double c, log_bound;      /* of the inversion: x + c F(x)/bound */
+    bool star;                /* of L2 attention with a free head width: no layer, no tokens */
     bool searched;
     tl_search_problem problem; /* borrows from this cell */
     tl_search_settings settings;
@@ -185,6 +186,9 @@ TL_MUST_USE tl_status tl_cell_build(const tl_bindings *b, tl_cell **out, tl_erro
  * most that many radii from the domain (stored in single precision, say) to the nearest point. */
 TL_MUST_USE tl_status tl_domain_spec_read(const tl_bindings *b, tl_cell *cell, tl_error *err);
 void tl_cell_free(tl_cell *cell);
+
+/* Whether a group of attention is a star: those are found without the search. */
+bool tl_has_star(const config_setting_t *attention);
 
 /* ---- records ---- */
 /* best: the search's result, or NULL for a cell that only evaluates its tokens. On failure the
@@ -236,7 +240,13 @@ typedef struct {
 TL_MUST_USE tl_status tl_bound_table_make(const tl_experiment *ex, const tl_cell *cell,
                                           const tl_layer *layer, const tl_measure *mu,
                                           double log_lower, tl_bound_table *out, tl_error *err);
+/* The same of what is known without a layer or tokens. */
+TL_MUST_USE tl_status tl_bound_table_of(const tl_experiment *ex, const tl_cell *cell,
+                                        const tl_bound_query *query, double log_lower,
+                                        tl_bound_table *out, tl_error *err);
 void tl_bound_table_clear(tl_bound_table *table);
+/* Rows of the bounds and the best of them. Nonzero when out of memory. */
+int tl_record_set_bounds(json_t *record, const tl_bound_table *table, double log_found);
 
 /* ---- certificates ---- */
 /* Lower bound of the norm at the witness into `value`, an object with the number found: certified

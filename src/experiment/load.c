@@ -44,7 +44,9 @@ static tl_status add_bound(tl_experiment *ex, const config_setting_t *at, const 
     const char *word = config_setting_get_string(at);
     const tl_bound *bound = tl_bound_find(word);
 
-    if (!bound) return tl_config_unknown(ex, at, err, "bound", word, names, tl_bound_count());
+    if (!bound)
+        return tl_config_unknown(ex, at, err, "bound", word, names,
+                                 tl_bound_count() + tl_bound_part_count());
     for (size_t i = 0; i < ex->bounds; i++)
         if (ex->bound[i] == bound)
             return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "bound \"%s\" is named twice",
@@ -57,7 +59,8 @@ static tl_status add_bound(tl_experiment *ex, const config_setting_t *at, const 
 static tl_status read_bounds(tl_experiment *ex, const config_setting_t *root, tl_error *err)
 {
     const config_setting_t *at = config_setting_get_member(root, "bounds");
-    size_t count = 0, known = tl_bound_count();
+    size_t count = 0;
+    const size_t listed = tl_bound_count(), known = listed + tl_bound_part_count();
     const char **names = calloc(known + 1, sizeof *names);
     tl_status s = at ? tl_config_words_count(ex, at, &count, err) : TL_OK;
     bool all = !at;
@@ -65,13 +68,14 @@ static tl_status read_bounds(tl_experiment *ex, const config_setting_t *root, tl
     ex->bound = calloc(known + 1, sizeof *ex->bound);
     if (!s && (!names || !ex->bound))
         s = tl_config_fail(ex, root, err, TL_ERR_MEMORY, "out of memory");
-    for (size_t i = 0; !s && i < known; i++) names[i] = tl_bound_at(i)->key;
+    for (size_t i = 0; !s && i < known; i++)
+        names[i] = (i < listed ? tl_bound_at(i) : tl_bound_part_at(i - listed))->key;
     if (!s && count == 1) {
         const char *word = config_setting_get_string(tl_config_word_at(at, 0));
         all = strcmp(word, "all") == 0;
         if (strcmp(word, "none") == 0) count = 0;
     }
-    for (size_t i = 0; !s && all && i < known; i++) ex->bound[ex->bounds++] = tl_bound_at(i);
+    for (size_t i = 0; !s && all && i < listed; i++) ex->bound[ex->bounds++] = tl_bound_at(i);
     for (size_t i = 0; !s && !all && i < count; i++)
         s = add_bound(ex, tl_config_word_at(at, i), names, err);
     free(names);
@@ -164,9 +168,19 @@ static tl_status read_certify(tl_experiment *ex, const config_setting_t *root, t
     return at ? tl_config_boolean(ex, at, &ex->certify, err) : TL_OK;
 }
 
+bool tl_has_star(const config_setting_t *attention)
+{
+    if (config_setting_is_group(attention))
+        return config_setting_get_member(attention, "star") != NULL;
+    for (int i = 0; config_setting_is_list(attention) && i < config_setting_length(attention); i++)
+        if (tl_has_star(config_setting_get_elem(attention, (unsigned)i))) return true;
+    return false;
+}
+
 static tl_status check_sections(const tl_experiment *ex, tl_error *err)
 {
-    const bool exact = config_setting_get_member(config_root_setting(&ex->tree), "exact") != NULL;
+    const bool exact = config_setting_get_member(config_root_setting(&ex->tree), "exact") != NULL ||
+                       tl_has_star(ex->attention);
 
     if (!ex->search && !ex->tokens && !exact)
         return tl_fail(err, TL_ERR_PARSE,

@@ -1,5 +1,5 @@
 /* What a cell does beside search and evaluation: enclose its supremum, invert its layer, attack its
- * input. */
+ * input, build it by a formula. */
 #ifndef EXPERIMENT_MODES_H
 #define EXPERIMENT_MODES_H
 
@@ -41,5 +41,13 @@ TL_MUST_USE tl_status tl_attack_check(const tl_bindings *b, tl_cell *cell, tl_er
  * marked. Nothing where none is wanted. */
 TL_MUST_USE tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
                                     tl_error *err);
+
+/* ---- stars of L2 attention (`star` of an attention group) ---- */
+bool tl_star_wanted(const tl_bindings *b);
+/* Refuses what does not go with them; the domain of the cell. */
+TL_MUST_USE tl_status tl_star_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
+/* The record of such a cell, as tl_record_make. */
+TL_MUST_USE tl_status tl_star_record(const tl_experiment *ex, const tl_cell *cell, char **out,
+                                     tl_error *err);
 
 #endif

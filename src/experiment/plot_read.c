@@ -166,7 +166,9 @@ static tl_status read_numbers(const tl_experiment *ex, json_t *out, const config
     static const char *const keys[] = {"ymin", "ymax"};
     tl_status s = read_fit(ex, out, group, err);
 
-    if (!s && json_object_set_new(out, "searched", json_boolean(ex->search || ex->exact.on)))
+    if (!s &&
+        json_object_set_new(out, "searched",
+                            json_boolean(ex->search || ex->exact.on || tl_has_star(ex->attention))))
         return tl_plot_key_memory(ex, err);
     for (size_t i = 0; !s && group && i < COUNT(keys); i++) {
         const config_setting_t *at = config_setting_get_member(group, keys[i]);

@@ -171,12 +171,22 @@ static int set_best(json_t *record, const char *key, const char *ratio_key,
            tl_json_set_number(record, ratio_key, ratio);
 }
 
+int tl_record_set_bounds(json_t *record, const tl_bound_table *table, double log_found)
+{
+    int bad = json_object_set(record, "bounds", table->rows);
+
+    bad = bad || set_best(record, "best_bound", "ratio_log10", &table->best, log_found);
+    bad = bad || set_best(record, "best_proven", "proven_ratio_log10", &table->proven, log_found);
+    bad = bad ||
+          set_best(record, "best_published", "published_ratio_log10", &table->published, log_found);
+    return bad || (table->violated && json_object_set_new(record, "violation", json_true()));
+}
+
 static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
                            const tl_search_result *best, const point *p, const point *given,
                            const tl_bound_table *table)
 {
     json_t *record = json_object();
-    double found = p->norm.log_value;
     int bad = !record;
 
     bad = bad || json_object_set_new(record, "cell", json_integer((json_int_t)cell->index));
@@ -185,12 +195,7 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || json_object_set_new(record, "norm", json_string(tl_norm_name(ex->norm)));
     bad = bad || json_object_set_new(record, "lower", lower_json(p, best));
     bad = bad || (given && set_given(record, given));
-    bad = bad || json_object_set(record, "bounds", table->rows);
-    bad = bad || set_best(record, "best_bound", "ratio_log10", &table->best, found);
-    bad = bad || set_best(record, "best_proven", "proven_ratio_log10", &table->proven, found);
-    bad = bad ||
-          set_best(record, "best_published", "published_ratio_log10", &table->published, found);
-    if (table->violated) bad = bad || json_object_set_new(record, "violation", json_true());
+    bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || set_witness(record, ex, cell, p);
     if (!bad) return record;
@@ -239,6 +244,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     json_t *record = NULL;
     tl_status s = TL_OK;
 
+    if (cell->star) return tl_star_record(ex, cell, out, err);
     if (best)
         found = (point){.layer = best->layer,
                         .measure = best->measure,

@@ -11,8 +11,8 @@ HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "vers
           "linalg": "linalg", "attention": "attention", "domain": "attention",
           "invert": "attention", "jacobian": "attention", "norm": "attention", "problem": "attention",
           "bounds": "bounds", "lofast": "bounds",
-          "search": "search", "attack": "attack", "transport": "attack", "slopes": "attack",
-          "measure_attack": "attack", "certify": "certify", "exact": "certify",
+          "search": "search", "star": "search", "attack": "attack", "transport": "attack",
+          "slopes": "attack", "measure_attack": "attack", "certify": "certify", "exact": "certify",
           "model": "model", "weights": "model", "images": "model", "livit": "robust", "conjecture": "bounds", "experiment": "experiment"}
 # Layers of one level that build on another of it. robust joins a network of model with a bound of
 # bounds and is seen by cli alone, so the graph stays acyclic.
