@@ -39,6 +39,13 @@ TL_MUST_USE tl_status tl_norm2_dense(size_t rows, size_t cols, const double *a, 
 TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, double *u,
                                   double *sigma, double *vt);
 
+/* The same for a small square matrix (d <= TL_SVD_SMALL) by one-sided Jacobi rotations: no
+ * allocation, no LAPACK, singular values and orthogonality to a few units of rounding of the norm.
+ * Errors: TL_ERR_LIMIT (d too large), TL_ERR_NUMERIC (not finite). Cost: O(d^3), about five sweeps.
+ */
+enum { TL_SVD_SMALL = 8 };
+TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, double *vt);
+
 /* s = (a + a')/2, n x n; s may be a. */
 void tl_symmetric_part(size_t n, const double *a, double *s);
 
@@ -69,6 +76,7 @@ typedef struct {
     double tolerance; /* stop when residual <= tolerance * sigma */
     size_t
         basis; /* vectors kept before a restart from the best pair (0: as the workspace allows) */
+    bool top_only; /* `second` is not wanted, and left at 0 */
 } tl_gkl_settings;
 
 typedef struct {

@@ -122,7 +122,7 @@ static tl_status linearise(tl_attack_setting *s, tl_error *err)
 {
     const tl_attack_problem *p = s->problem;
     const size_t rows = s->n * s->out, cols = s->n * s->d;
-    const tl_gkl_settings settings = {.max_steps = 1000, .tolerance = 1e-10};
+    const tl_gkl_settings settings = {.max_steps = 1000, .tolerance = 1e-10, .top_only = true};
     tl_gkl_result found = {0};
     tl_gkl *gkl = NULL;
     linear_part l = {.residual = p->residual, .rows = rows, .cols = cols};

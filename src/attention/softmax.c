@@ -82,18 +82,21 @@ static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, d
     }
 }
 
-/* out_l = image_l - mean for one row, centred on the row's reference. */
-static void row_centred(size_t m, size_t width, const double *p, const double *image, size_t ref,
-                        double *out)
+/* out_l = image_l - mean for one row, centred on the row's reference; row ref holds the mean until
+ * the end. */
+static void row_centred(size_t m, size_t width, const double *restrict p,
+                        const double *restrict image, size_t ref, double *restrict out)
 {
-    for (size_t r = 0; r < width; r++) {
-        double mean = 0.0;
-        for (size_t l = 0; l < m; l++)
-            if (l != ref) mean += p[l] * (image[l * width + r] - image[ref * width + r]);
-        for (size_t l = 0; l < m; l++)
-            out[l * width + r] =
-                l == ref ? -mean : image[l * width + r] - image[ref * width + r] - mean;
-    }
+    const double *at_ref = image + ref * width;
+    double *mean = out + ref * width;
+    for (size_t r = 0; r < width; r++) mean[r] = 0.0;
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; l != ref && r < width; r++)
+            mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; l != ref && r < width; r++)
+            out[l * width + r] = image[l * width + r] - at_ref[r] - mean[r];
+    for (size_t r = 0; r < width; r++) mean[r] = -mean[r];
 }
 
 static void centre(const tl_jacobian *J, const tl_head_state *s, size_t k, double *values,

@@ -1,11 +1,13 @@
 #include <cblas.h>
+#include <stdbool.h>
 
+#include "linalg/gemm_small.h"
 #include "linalg/vector.h"
 #include "tightlip/linalg.h"
 
 /* Below about this many multiplications the plain loops are faster than a BLAS call
  * (tests/bench shows the crossing). */
-enum { SMALL_PRODUCT = 1024 };
+enum { SMALL_PRODUCT = 1024, MEDIUM_PRODUCT = 16384, WIDE = 8 };
 
 static double element(char t, const double *a, size_t lda, size_t row, size_t col)
 {
@@ -69,13 +71,26 @@ void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const
 {
     if (m == 0 || n == 0) return;
     /* The first test keeps the product below from wrapping round. */
-    if (m <= SMALL_PRODUCT && n <= SMALL_PRODUCT && k <= SMALL_PRODUCT &&
-        m * n * k <= SMALL_PRODUCT) {
-        if (tb == 'N')
-            rows_of_b(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-        else
-            columns_of_b(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-        return;
+    if (m <= MEDIUM_PRODUCT && n <= MEDIUM_PRODUCT && k <= MEDIUM_PRODUCT &&
+        m * n * k <= MEDIUM_PRODUCT) {
+        const bool tiny = m * n * k <= SMALL_PRODUCT;
+        const tl_small_product s = {
+            m, n, k, alpha, beta, a, ta == 'N' ? lda : 1, ta == 'N' ? 1 : lda, b, ldb, c, ldc};
+        if (tb == 'N' && (!tiny || n >= WIDE)) {
+            tl_gemm_small(&s);
+            return;
+        }
+        if (tb == 'T' && ta == 'N' && m >= WIDE / 2 && n >= WIDE && n * k <= TL_GEMM_PACK) {
+            tl_gemm_small_t(&s, tiny);
+            return;
+        }
+        if (tiny) {
+            if (tb == 'N')
+                rows_of_b(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+            else
+                columns_of_b(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+            return;
+        }
     }
     cblas_dgemm(CblasRowMajor, ta == 'N' ? CblasNoTrans : CblasTrans,
                 tb == 'N' ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)k, alpha, a, (int)lda,

@@ -132,9 +132,10 @@ static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gk
 }
 
 /* Steps until the top pair of B passes the residual test, or until nothing is left to do. */
-static tl_status iterate(tl_gkl *w, size_t max_steps, double tolerance, double *second)
+static tl_status iterate(tl_gkl *w, const tl_gkl_settings *settings, double tolerance,
+                         double *second)
 {
-    size_t next = FIRST_TEST;
+    size_t next = FIRST_TEST, max_steps = settings->max_steps;
     tl_status status = TL_OK;
     while (status == TL_OK && w->steps < max_steps) {
         status = tl_gkl_step(w);
@@ -147,7 +148,8 @@ static tl_status iterate(tl_gkl *w, size_t max_steps, double tolerance, double *
             tl_bidiagonal_top(k, w->alpha, w->beta, &sigma, w->p, w->q, w->small);
             /* Half: the residual is measured again at the end. */
             if (last || beta * fabs(w->p[k - 1]) <= 0.5 * tolerance * sigma) {
-                *second = tl_bidiagonal_second(k, w->alpha, w->beta, sigma, w->small);
+                if (!settings->top_only)
+                    *second = tl_bidiagonal_second(k, w->alpha, w->beta, sigma, w->small);
                 return TL_OK;
             }
             next = k + larger(2, k / 3);
@@ -175,9 +177,9 @@ tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *se
     w->scale = 0;
     double tolerance = fmax(settings->tolerance, TOLERANCE_MIN);
     tl_status status = begin(w, v);
-    if (status == TL_OK) status = iterate(w, settings->max_steps, tolerance, &result->second);
+    if (status == TL_OK) status = iterate(w, settings, tolerance, &result->second);
     if (status == TL_OK) status = finish(w, tolerance, u, v, result);
     w->op = NULL;
-    if (status == TL_OK) result->second = fmin(result->second, result->sigma);
+    result->second = settings->top_only ? 0 : fmin(result->second, result->sigma);
     return status;
 }

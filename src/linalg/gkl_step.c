@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "linalg/vector.h"
+#include "linalg/wide.h"
 
 double tl_gkl_generic(size_t i, uint64_t salt)
 {
@@ -24,17 +25,46 @@ static void multiply(const tl_gkl *w, bool transposed, const double *x, double *
         w->op->apply(w->op->self, x, y);
 }
 
+/* coef = Q x in the order of vec_dot, then x -= Q'coef in the order of vec_axpy2. */
+WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, double *coef)
+{
+    for (size_t i = 0; i < k; i++) {
+        const double *q = Q + i * n;
+        wide8 sum = {0};
+        size_t r = 0;
+        for (; r + 8 <= n; r += 8) sum += *(const wide8 *)(q + r) * *(const wide8 *)(x + r);
+        if (r + 4 <= n) {
+            const wide4 t = *(const wide4 *)(q + r) * *(const wide4 *)(x + r);
+            sum += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
+            r += 4;
+        }
+        double rest = 0;
+        for (; r < n; r++) rest += q[r] * x[r];
+        const double even = (sum[0] + sum[4]) + (sum[2] + sum[6]);
+        const double odd = (sum[1] + sum[5]) + (sum[3] + sum[7]);
+        coef[i] = (even + odd) + rest;
+    }
+    size_t i = 0;
+    for (; i + 2 <= k; i += 2) {
+        const double *q = Q + i * n, *q_next = q + n;
+        size_t r = 0;
+        for (; r + 8 <= n; r += 8)
+            *(wide8 *)(x + r) -=
+                coef[i] * *(const wide8 *)(q + r) + coef[i + 1] * *(const wide8 *)(q_next + r);
+        for (; r < n; r++) x[r] -= coef[i] * q[r] + coef[i + 1] * q_next[r];
+    }
+    if (i < k)
+        for (size_t r = 0; r < n; r++) x[r] += -coef[i] * Q[i * n + r];
+}
+WIDE_VARIANTS(project, (size_t n, size_t k, const double *Q, double *x, double *coef),
+              (n, k, Q, x, coef))
+
 /* x -= Q'(Q x), Q k x n with orthonormal rows; returns |Q x|^2. */
 static double project(size_t n, size_t k, const double *Q, double *x, double *coef)
 {
     double removed = 0;
-    for (size_t i = 0; i < k; i++) {
-        coef[i] = vec_dot(n, Q + i * n, x);
-        removed += coef[i] * coef[i];
-    }
-    size_t i = 0;
-    for (; i + 2 <= k; i += 2) vec_axpy2(n, coef[i], Q + i * n, coef[i + 1], Q + (i + 1) * n, x);
-    if (i < k) vec_axpy(n, -coef[i], Q + i * n, x);
+    WIDE_CALL(project, (n, k, Q, x, coef));
+    for (size_t i = 0; i < k; i++) removed += coef[i] * coef[i];
     return removed;
 }
 

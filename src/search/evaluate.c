@@ -87,7 +87,7 @@ static double joint_value(tl_evaluator *ev, size_t m)
     if (small) tl_jacobian_dense(ev->J, ev->M);
     const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
                             small ? block_apply_t : structured_apply_t, ev};
-    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0};
+    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0, true};
     if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
     ev->warm_m = m;
     tl_gkl_result found;
@@ -105,6 +105,26 @@ static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
     return exp(p->log_mass[k]) * (double)ev->problem->n >= 2.0 - 1e-9;
 }
 
+/* Norm of the split block in ev->S; where su is wanted its top pair too. Square small blocks need
+ * no LAPACK. */
+static tl_status split_norm(tl_evaluator *ev, double *norm, double *su, double *sv)
+{
+    const size_t out = ev->layer->out, d = ev->layer->d;
+    double u[TL_SVD_SMALL * TL_SVD_SMALL], vt[TL_SVD_SMALL * TL_SVD_SMALL], sigma[TL_SVD_SMALL];
+    if (out != d || d > TL_SVD_SMALL) {
+        if (!su) return tl_norm2_dense(out, d, ev->S, norm);
+        return tl_svd_dense(out, d, ev->S, ev->gx, su, sv); /* gx: room for min(out, d) values */
+    }
+    const tl_status status = tl_svd_small(d, ev->S, u, sigma, vt);
+    if (status) return status;
+    *norm = sigma[0];
+    for (size_t i = 0; su && i < d; i++) {
+        su[i] = u[i * d];
+        sv[i] = vt[i];
+    }
+    return TL_OK;
+}
+
 /* Best split block, its pair into su, sv. Blocks whose Frobenius norm is no larger than `floor`
  * cannot matter. */
 static double split_value(tl_evaluator *ev, const tl_point *p, double log_floor, size_t *atom)
@@ -118,15 +138,14 @@ static double split_value(tl_evaluator *ev, const tl_point *p, double log_floor,
         if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
         if (!(tl_nrm2(out * d, ev->S) > floor)) continue;
         double norm;
-        if (tl_norm2_dense(out, d, ev->S, &norm) || !(norm > floor)) continue;
+        if (split_norm(ev, &norm, NULL, NULL) || !(norm > floor)) continue;
         floor = norm;
         best = log(norm) + shift;
         which = k;
     }
     if (which < p->m) {
-        double *sigma = ev->gx; /* scratch: min(out, d) <= m d entries */
-        if (tl_jacobian_split(ev->J, which, ev->S) ||
-            tl_svd_dense(out, d, ev->S, sigma, ev->su, ev->sv))
+        double norm;
+        if (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv))
             return -INFINITY;
     }
     *atom = which;

@@ -6,12 +6,22 @@
 
 #include "search/internal.h"
 
+/* Room for small matrices, so that an evaluation allocates nothing. */
+enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + 2 * TL_SVD_SMALL };
+
+static tl_status svd(size_t d, const double *A, double *u, double *sigma, double *vt)
+{
+    return d <= TL_SVD_SMALL ? tl_svd_small(d, A, u, sigma, vt)
+                             : tl_svd_full(d, d, A, u, sigma, vt);
+}
+
 tl_status tl_spectral_project(size_t d, double bound, double *A)
 {
-    double *work = malloc((2 * d * d + d) * sizeof(double));
+    double room[SMALL_WORK];
+    double *work = d <= TL_SVD_SMALL ? room : malloc((2 * d * d + d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
     double *u = work, *vt = work + d * d, *sigma = work + 2 * d * d;
-    const tl_status status = tl_svd_full(d, d, A, u, sigma, vt);
+    const tl_status status = svd(d, A, u, sigma, vt);
     if (!status && (sigma[0] > bound || sigma[0] < bound)) {
         /* Inside by more than the rounding of the product below, so that the norm never exceeds the
          * bound. */
@@ -23,7 +33,7 @@ tl_status tl_spectral_project(size_t d, double bound, double *A)
         }
         tl_gemm('N', 'N', d, d, d, 1.0, u, d, vt, d, 0.0, A, d);
     }
-    free(work);
+    if (work != room) free(work);
     return status;
 }
 
@@ -31,12 +41,13 @@ tl_status tl_spectral_project(size_t d, double bound, double *A)
  * symmetric, psd}: take away the psd part of the symmetric part of U_1' G V_1. */
 tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G)
 {
-    double *work = malloc((6 * d * d + 2 * d) * sizeof(double));
+    double room[SMALL_WORK];
+    double *work = d <= TL_SVD_SMALL ? room : malloc((6 * d * d + 2 * d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
     double *u = work, *vt = u + d * d, *B = vt + d * d, *T = B + d * d, *q = T + d * d,
            *H = q + d * d;
     double *sigma = H + d * d, *lambda = sigma + d;
-    tl_status status = tl_svd_full(d, d, A, u, sigma, vt);
+    tl_status status = svd(d, A, u, sigma, vt);
     const double active = bound * (1.0 - 1e3 * (double)d * DBL_EPSILON);
     size_t p = 0;
     while (!status && p < d && sigma[p] >= active) p++;
@@ -46,7 +57,9 @@ tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G
         for (size_t i = 0; i < p; i++)
             for (size_t j = 0; j <= i; j++)
                 B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
-        status = tl_eigen_symmetric(p, B, lambda, q);
+        q[0] = 1.0;
+        lambda[0] = B[0];
+        if (p > 1) status = tl_eigen_symmetric(p, B, lambda, q);
     }
     if (!status && p > 0) {
         memset(H, 0, p * p * sizeof(double));
@@ -56,6 +69,6 @@ tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G
         tl_gemm('N', 'N', p, d, p, 1.0, H, p, vt, d, 0.0, T, d);
         tl_gemm('N', 'N', d, d, p, -1.0, u, d, T, d, 1.0, G, d);
     }
-    free(work);
+    if (work != room) free(work);
     return status;
 }

@@ -1,0 +1,41 @@
+/* The same source compiled for several vector widths, chosen at run time. Internal to src/linalg.
+ *
+ * Every lane adds its terms in an order that sizes alone decide, and nothing is contracted to fused
+ * operations, so that the bits do not depend on the width: a machine with wide vectors and one
+ * without agree. */
+#ifndef TIGHTLIP_LINALG_WIDE_H
+#define TIGHTLIP_LINALG_WIDE_H
+
+typedef double wide8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+#define WIDE_BODY static inline __attribute__((always_inline))
+
+/* WIDE_VARIANTS(f, (parameters), (names)) compiles f_body for every width; WIDE_CALL(f, (values))
+ * calls the one that the processor has. */
+#if defined(__x86_64__)
+#define WIDE_VARIANT(f, suffix, attribute, parameters, names) \
+    attribute static void f##_##suffix parameters             \
+    {                                                         \
+        f##_body names;                                       \
+    }
+#define WIDE_VARIANTS(f, parameters, names)                                     \
+    WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names) \
+    WIDE_VARIANT(f, 256, __attribute__((target("avx2"))), parameters, names)    \
+    WIDE_VARIANT(f, any, , parameters, names)
+#define WIDE_CALL(f, values)                     \
+    do {                                         \
+        if (__builtin_cpu_supports("avx512f"))   \
+            f##_512 values;                      \
+        else if (__builtin_cpu_supports("avx2")) \
+            f##_256 values;                      \
+        else                                     \
+            f##_any values;                      \
+    } while (0)
+#else
+#define WIDE_VARIANTS(f, parameters, names)
+#define WIDE_CALL(f, values) f##_body values
+#endif
+
+#endif

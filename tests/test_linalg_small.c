@@ -1,0 +1,112 @@
+/* The kernels for sizes at which a library call does not pay. */
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/draws.h"
+#include "tightlip/linalg.h"
+
+enum { MOST = TL_SVD_SMALL * TL_SVD_SMALL, DRAWS = 300 };
+
+/* Dense, of low rank, with equal singular values, zero, tiny and huge in turn. */
+static void draw_matrix(gsl_rng *rng, size_t d, int shape, double *a)
+{
+    const double size = shape == 4 ? 1e-300 : shape == 5 ? 1e300 : 1;
+    for (size_t i = 0; i < d * d; i++) a[i] = size * draw_entry(rng);
+    if (shape == 1)
+        for (size_t i = 1; i < d; i++)
+            for (size_t j = 0; j < d; j++) a[i * d + j] = (double)(i % 3) * a[j];
+    if (shape == 2)
+        for (size_t i = 0; i < d * d; i++) a[i] = i % (d + 1) == 0 ? -1 : 0;
+    if (shape == 3) memset(a, 0, d * d * sizeof *a);
+}
+
+/* Largest deviation of x x' from the identity over rows (columns where `columns`). */
+static double defect(size_t d, const double *x, bool columns)
+{
+    double worst = 0;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            double sum = i == j ? -1 : 0;
+            for (size_t r = 0; r < d; r++)
+                sum += columns ? x[r * d + i] * x[r * d + j] : x[i * d + r] * x[j * d + r];
+            worst = fmax(worst, fabs(sum));
+        }
+    return worst;
+}
+
+static double svd_error(size_t d, const double *a)
+{
+    double u[MOST], sigma[TL_SVD_SMALL], vt[MOST], lapack[TL_SVD_SMALL];
+    if (tl_svd_small(d, a, u, sigma, vt) || tl_svd_dense(d, d, a, lapack, NULL, NULL))
+        return HUGE_VAL;
+    const double unit = 16 * (double)d * DBL_EPSILON;
+    double worst = fmax(defect(d, u, true), defect(d, vt, false)) / unit;
+    for (size_t i = 0; i < d; i++) {
+        if (i && sigma[i] > sigma[i - 1]) return HUGE_VAL;
+        if (lapack[0] > 0) worst = fmax(worst, fabs(sigma[i] - lapack[i]) / lapack[0] / unit);
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < d; k++) sum += u[i * d + k] * sigma[k] * vt[k * d + j];
+            if (lapack[0] > 0)
+                worst = fmax(worst, fabs(sum - a[i * d + j]) / lapack[0] / unit);
+            else
+                worst = fmax(worst, fabs(sum));
+        }
+    }
+    return isnan(worst) ? HUGE_VAL : worst;
+}
+
+Test(linalg_small, svd_factors_every_matrix)
+{
+    gsl_rng *rng = draw_stream(11);
+    double a[MOST];
+    for (size_t d = 1; d <= TL_SVD_SMALL; d++)
+        for (int i = 0; i < DRAWS; i++) {
+            draw_matrix(rng, d, i % 6, a);
+            const double error = svd_error(d, a);
+            cr_assert(error <= 1, "d = %zu, shape %d: error %g units", d, i % 6, error);
+        }
+    gsl_rng_free(rng);
+}
+
+Test(linalg_small, svd_refuses)
+{
+    double a[4] = {1, 2, (double)NAN, 3}, u[4], sigma[2], vt[4];
+    cr_assert_eq(tl_svd_small(2, a, u, sigma, vt), TL_ERR_NUMERIC);
+    cr_assert_eq(tl_svd_small(TL_SVD_SMALL + 1, a, u, sigma, vt), TL_ERR_LIMIT);
+}
+
+/* Small products sum in an order that does not depend on how many columns a vector holds: that of
+ * the definition, and that of tl_dot against a transposed factor. */
+static size_t other_bits(gsl_rng *rng, char tb, size_t m, size_t n, size_t k)
+{
+    double a[1024], b[1024], c[1024], row[1024];
+    size_t other = 0;
+    for (size_t i = 0; i < m * k; i++) a[i] = draw_entry(rng);
+    for (size_t i = 0; i < n * k; i++) b[i] = draw_entry(rng);
+    tl_gemm('N', tb, m, n, k, 1, a, k, b, tb == 'N' ? n : k, 0, c, n);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t p = 0; p < k; p++) row[p] = tb == 'N' ? b[p * n + j] : b[j * k + p];
+            for (size_t p = 0; p < k; p++) sum += a[i * k + p] * row[p];
+            if (tb == 'T') sum = tl_dot(k, a + i * k, row);
+            other += c[i * n + j] < sum || c[i * n + j] > sum;
+        }
+    return other;
+}
+
+Test(linalg_small, products_keep_their_order)
+{
+    gsl_rng *rng = draw_stream(12);
+    for (int i = 0; i < 4 * DRAWS; i++) {
+        const size_t m = 1 + draw_below(rng, 20), n = 1 + draw_below(rng, 20);
+        const size_t k = 1 + draw_below(rng, 1024 / (m * n));
+        const char tb = i % 2 ? 'T' : 'N';
+        const size_t other = other_bits(rng, tb, m, n, k);
+        cr_assert_eq(other, 0, "%zu x %zu x %zu, '%c': %zu elements differ", m, n, k, tb, other);
+    }
+    gsl_rng_free(rng);
+}
