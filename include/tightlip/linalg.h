@@ -16,6 +16,10 @@
 void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const double *a,
              size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc);
 
+/* The same in single precision by BLAS, with beta = 0. */
+void tl_gemm_single(char ta, char tb, size_t m, size_t n, size_t k, float alpha, const float *a,
+                    size_t lda, const float *b, size_t ldb, float *c, size_t ldc);
+
 double tl_dot(size_t n, const double *x, const double *y);
 /* Euclidean norm without overflow or underflow. */
 double tl_nrm2(size_t n, const double *x);
