@@ -31,12 +31,18 @@ TEST_C := $(sort $(wildcard tests/test_*.c))
 BENCH_C := $(sort $(wildcard tests/bench/*.c))
 RACE_C := $(sort $(wildcard tests/race/*.c))
 HEADERS := $(sort $(wildcard include/tightlip/*.h))
-EXPERIMENTS := $(sort $(wildcard experiments/*.cfg))
+# Those that need weights which are not shipped are left to users who have them.
+UNSHIPPED := $(shell grep -l '^ *get = ' experiments/*.cfg)
+EXPERIMENTS := $(filter-out $(UNSHIPPED),$(sort $(wildcard experiments/*.cfg)))
 FORMATTED := $(sort $(wildcard src/*/*.[ch] src/*/*.cpp include/tightlip/*.h \
     tests/*.[ch] tests/*/*.[ch] experiments/c/*.c))
 
 object = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-LIB_O := $(call object,$(LIB_C) $(LIB_CXX))
+# The messages of ONNX files, by protobuf-c's compiler.
+ONNX ?= $(shell command -v protoc-c >/dev/null && $(PKG_CONFIG) --exists libprotobuf-c && echo yes)
+ONNX_H := $(if $(ONNX),$(BUILD)/onnx.pb-c.h)
+ONNX_O := $(ONNX_H:%.h=%.o)
+LIB_O := $(call object,$(LIB_C) $(LIB_CXX)) $(ONNX_O)
 CLI_O := $(call object,$(CLI_C))
 SUPPORT_O := $(call object,$(SUPPORT_C))
 TESTS := $(TEST_C:tests/%.c=$(BUILD)/tests/%)
@@ -73,7 +79,12 @@ MATIO ?= $(shell $(PKG_CONFIG) --exists matio 2>/dev/null && echo yes)
 IMAGE_LIBS := $(if $(MATIO),-lmatio) $(if $(ZLIB),-lz)
 IMAGE_CFLAGS := $(if $(ZLIB),-DTL_WITH_ZLIB) \
     $(if $(MATIO),-DTL_WITH_MATIO $(shell $(PKG_CONFIG) --cflags matio 2>/dev/null))
-PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS) $(IMAGE_CFLAGS)
+# Text for tokenisers, weights in ONNX files; UNISTRING= and ONNX= (above) build without them.
+UNISTRING ?= $(shell $(CC) -include uninorm.h -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
+MODEL_LIBS := $(if $(ONNX),-lprotobuf-c) $(if $(UNISTRING),-lunistring)
+MODEL_CFLAGS := $(if $(ONNX),-DTL_WITH_ONNX) $(if $(UNISTRING),-DTL_WITH_UNISTRING)
+PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS) $(IMAGE_CFLAGS) \
+    $(MODEL_CFLAGS)
 # GSL's own CBLAS stays out: the provider below has the same names.
 PKG_LIBS := $(filter-out -lgslcblas -lm,$(call pkg,--libs,gsl jansson libconfig,-lgsl -ljansson -lconfig))
 CRITERION_CFLAGS := $(call pkg,--cflags,criterion)
@@ -86,7 +97,7 @@ BLAS_LIBS ?= $(BLAS_LIBS_$(BLAS))
 ARB_LIBS ?= -lflint-arb -lflint -lgmp
 # Linear programs of optimal transport; no pkg-config file either.
 GLPK_LIBS ?= -lglpk
-LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) $(GLPK_LIBS) $(IMAGE_LIBS) -lm
+LIBS := $(BLAS_LIBS) $(PKG_LIBS) $(ARB_LIBS) $(MUPARSER_LIBS) $(GLPK_LIBS) $(IMAGE_LIBS) $(MODEL_LIBS) -lm
 
 BLAS_PACKAGES_openblas := libopenblas-dev
 BLAS_PACKAGES_blis := libblis-dev liblapack-dev
@@ -94,6 +105,7 @@ BLAS_PACKAGES_generic := libblas-dev liblapack-dev
 PACKAGES := build-essential g++ pkg-config git \
     libgsl-dev libpcg-cpp-dev $(BLAS_PACKAGES_$(BLAS)) liblapacke-dev libjansson-dev libconfig-dev \
     libflint-arb-dev libflint-dev libmuparser-dev libglpk-dev zlib1g-dev libmatio-dev \
+    libprotobuf-c-dev protobuf-c-compiler libunistring-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
     clang clang-format cppcheck libomp-dev libclang-rt-dev python3
 
@@ -135,7 +147,7 @@ FORCE:
 
 # ---- compiling -----------------------------------------------------------------------------------
 # Everything that decides what comes out of a compiler: objects depend on it.
-FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
+FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) $(PKG_CFLAGS) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
 
 # update FILE: replaces it by standard input when that differs.
 update = { mkdir -p $(BUILD) && cat > $(1).new; } && \
@@ -190,6 +202,16 @@ $(BUILD)/obj/tests/%.o: tests/%.c $(BUILD)/flags.txt | $(BUILD)/probed
 	    -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/src/base/version.o: $(STAMP)
+
+$(BUILD)/onnx.pb-c.h $(BUILD)/onnx.pb-c.c &: src/model/onnx.proto
+	@mkdir -p $(BUILD)
+	$(Q)protoc-c --proto_path=src/model --c_out=$(BUILD) $<
+
+$(BUILD)/onnx.pb-c.o: $(BUILD)/onnx.pb-c.c $(BUILD)/flags.txt
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=c11 $(COMMON) $(CFLAGS) -w -I$(BUILD) -c $< -o $@
+
+$(BUILD)/obj/src/model/onnx.o: $(ONNX_H)
 
 $(STATIC): $(LIB_O)
 	$(call say,AR,$@)
@@ -270,11 +292,11 @@ lint-shape:
 lint-symbols: $(STATIC)
 	$(LINT) $@ tests/lint/symbols.sh $(STATIC)
 
-lint-clang: $(STAMP)
+lint-clang: $(STAMP) $(ONNX_H)
 	$(LINT) $@ $(CLANG) -fsyntax-only $(TL_CFLAGS) -Wno-double-promotion $(INCLUDES) $(PKG_CFLAGS) \
 	    $(LIB_C) $(CLI_C)
 
-lint-cppcheck: $(STAMP)
+lint-cppcheck: $(STAMP) $(ONNX_H)
 	$(LINT) $@ cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -j2 \
 	    --enable=warning,portability --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
 	    $(INCLUDES) $(LIB_C) $(CLI_C)

@@ -51,6 +51,7 @@ Test(fuzz_corpus, weights)
 {
     cr_expect(replay("tests/fuzz/corpus/safetensors", "", fuzz_weights) > 0);
     cr_expect(replay("tests/fuzz/corpus/npy", "", fuzz_weights) > 10);
+    cr_expect(replay("tests/fuzz/corpus/onnx", "", fuzz_weights) > 3);
     cr_expect(replay("tests/fuzz/corpus/npz", "", fuzz_weights) > 1);
 }
 

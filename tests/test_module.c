@@ -34,8 +34,14 @@ Test(module, heads_are_cut_as_documented)
     cr_expect(rows == 120 && cols == 120);
     cr_assert_eq(tl_weights_read(file, "block2.attn.v.bias", &bv, &rows, &cols, NULL), TL_OK);
     cr_assert_eq(tl_weights_read(file, "block2.attn.out.weight", &out, &rows, &cols, NULL), TL_OK);
-    cr_assert_eq(tl_model_layer(file, &(tl_module_spec){"block2.attn", 8, -1}, &all, NULL), TL_OK);
-    cr_assert_eq(tl_model_layer(file, &(tl_module_spec){"block2.attn", 8, 5}, &one, NULL), TL_OK);
+    cr_assert_eq(tl_model_layer(file,
+                                &(tl_module_spec){.prefix = "block2.attn", .heads = 8, .head = -1},
+                                &all, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_model_layer(file,
+                                &(tl_module_spec){.prefix = "block2.attn", .heads = 8, .head = 5},
+                                &one, NULL),
+                 TL_OK);
     cr_expect(all->heads == 8 && all->out == 120 && all->values == 120 && all->d == 120);
     cr_expect(one->heads == 1 && one->out == 15 && !one->O);
     cr_expect_eq(one->head[0].scale, 1 / sqrt(15));
@@ -103,7 +109,10 @@ Test(module, weights_that_do_not_fit_are_refused)
         cr_assert_not_null(
             scratch_write(&s, "m.safetensors", bytes, 8 + length + 4 * refused[i].floats));
         file = open_file(s.path);
-        cr_expect_eq(tl_model_layer(file, &(tl_module_spec){"m", refused[i].heads, refused[i].head},
+        cr_expect_eq(tl_model_layer(file,
+                                    &(tl_module_spec){.prefix = "m",
+                                                      .heads = refused[i].heads,
+                                                      .head = refused[i].head},
                                     &layer, &err),
                      refused[i].status, "row %zu: %s", i, err.text);
         cr_expect(strstr(err.text, refused[i].fragment), "row %zu: %s", i, err.text);
@@ -123,7 +132,8 @@ static void check_case(const tl_weights *weights, const tl_weights *tokens, cons
     double norm = json_number_value(json_object_get(expected, "norm_2"));
     double second = json_number_value(json_object_get(expected, "norm_2_second"));
     char prefix[32];
-    tl_module_spec spec = {prefix, 8, head ? (long)json_integer_value(head) : -1};
+    tl_module_spec spec = {
+        .prefix = prefix, .heads = 8, .head = head ? (long)json_integer_value(head) : -1};
     tl_norm_result result;
     tl_measure *mu;
     tl_layer *layer;

@@ -280,6 +280,6 @@ Test(npy, members_that_overlap)
     memcpy(bytes + second + 46, bytes + first + 46, 5);
     cr_assert(scratch_write(&s, "t.npz", bytes, size));
     cr_expect_eq(tl_weights_open(&file, s.path, &err), TL_ERR_PARSE, "%s", err.text);
-    cr_expect(strstr(err.text, "member 'W' occurs twice"), "%s", err.text);
+    cr_expect(strstr(err.text, "tensor 'W' occurs twice"), "%s", err.text);
     scratch_clear(&s);
 }

@@ -9,23 +9,53 @@
 #include "tightlip/attention.h"
 #include "tightlip/weights.h"
 
+/* Tensors of an attention module by names of their own, where prefix does not do: id, key in
+ * experiment files and documents. qkv is the matrix of q, k and v in one, q first, and bqkv its
+ * bias. */
+#define TL_MODULE_NAME_LIST(X) \
+    X(TL_MODULE_Q, "q")        \
+    X(TL_MODULE_K, "k")        \
+    X(TL_MODULE_V, "v")        \
+    X(TL_MODULE_OUT, "out")    \
+    X(TL_MODULE_QKV, "qkv")    \
+    X(TL_MODULE_BIAS_Q, "bq")  \
+    X(TL_MODULE_BIAS_K, "bk")  \
+    X(TL_MODULE_BIAS_V, "bv")  \
+    X(TL_MODULE_BIAS_QKV, "bqkv")
+
+typedef enum {
+#define X(id, key) id,
+    TL_MODULE_NAME_LIST(X)
+#undef X
+        TL_MODULE_NAMES
+} tl_module_name;
+
+/* Key of a name; NULL past the last. */
+const char *tl_module_key(size_t i);
+
 /* Which part of a multi-head attention module a layer object stands for. */
 typedef struct {
-    const char
-        *prefix;  /* tensors prefix.{q,k,v,out}.{weight,bias}, torch Linear convention [out, in] */
+    /* Tensors prefix.{q,k,v,out}.{weight,bias}; NULL: those named below. */
+    const char *prefix;
     size_t heads; /* head width = rows of q / heads, scale 1/sqrt(head width) */
     long head;    /* -1: all heads with the output matrix; h >= 0: head h alone, without it */
+    /* Weights either q, k and v or qkv; out where head is -1. Biases may be NULL: none. */
+    const char *name[TL_MODULE_NAMES];
+    /* Matrices are stored [out, in], the convention of torch's Linear; transposed: [in, out], as
+     * GPT-2's Conv1D and the MatMul of ONNX have them, so that qkv is three blocks of columns. */
+    bool transposed;
 } tl_module_spec;
 
-/* A kind-dot layer from one attention module. Biases are optional in the file. The output bias is
- * dropped: it moves no Jacobian. Errors: TL_ERR_SHAPE when rows do not divide by heads or weights
- * do not fit. */
+/* A kind-dot layer from one attention module. Under a prefix, biases are optional in the file. The
+ * output bias is dropped: it moves no Jacobian. Errors: TL_ERR_ARGUMENT (both prefix and names, or
+ * weights without a name), TL_ERR_SHAPE when rows do not divide by heads or weights do not fit,
+ * those of tl_weights_read. */
 TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spec *spec,
                                      tl_layer **out, tl_error *err);
 
 /* A problem document may name weights and tokens instead of holding them:
- *   "attention": {"kind": "dot", "mask": "none", "module": {"file", "fnv1a64", "prefix", "heads",
- *                 "head" (optional)}},      as tl_module_spec
+ *   "attention": {"kind": "dot", "mask": "none", "module": {"file", "fnv1a64", "heads", "head"
+ *                 (optional), "prefix" or "q", "k", .. and "transposed"}},    as tl_module_spec
  *   "tokens": {"file", "fnv1a64", "tensor"}
  * Files lie relative to `directory`; fnv1a64 is the hash of tl_weights_hash in 16 hexadecimal
  * digits. Puts what they hold in their place, so that tl_problem_from_json reads the document.

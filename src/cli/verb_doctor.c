@@ -13,6 +13,7 @@
 #include "tightlip/images.h"
 #include "tightlip/linalg.h"
 #include "tightlip/version.h"
+#include "tightlip/weights.h"
 
 typedef struct {
     const char *part, *state, *use, *get;
@@ -47,7 +48,7 @@ static finding of(const char *part, bool present, const char *state, const char 
     return (finding){part, present ? state : "missing", use, get, present};
 }
 
-enum { FINDINGS = 9 };
+enum { FINDINGS = 10 };
 
 static void examine(finding *out)
 {
@@ -68,6 +69,8 @@ static void examine(finding *out)
                 "compressed images for certify, npz files", "zlib1g-dev, then build again");
     out[8] = of("matio", tl_images_reads_matlab(), "present", "SVHN images for certify",
                 "libmatio-dev, then build again");
+    out[9] = of("protobuf-c", tl_weights_reads_onnx(), "present", "weights in ONNX files",
+                "libprotobuf-c-dev protobuf-c-compiler, then build again");
 }
 
 static tl_status run_doctor(tl_cli_call *call, tl_error *err)
@@ -92,7 +95,7 @@ static tl_status run_doctor(tl_cli_call *call, tl_error *err)
     printf("threads   %d on %d processors%s\n\n", threads, processors,
            threads > processors ? ": more threads than processors; set OMP_NUM_THREADS" : "");
     for (size_t i = 0; i < FINDINGS; i++) {
-        printf("%-9s %s\n          %s", list[i].part, list[i].state, list[i].use);
+        printf("%-10s %s\n           %s", list[i].part, list[i].state, list[i].use);
         if (list[i].present)
             putchar('\n');
         else

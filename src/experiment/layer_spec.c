@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlip/model.h"
-
 tl_status tl_layer_keys(const tl_bindings *b, const char *const *keys, size_t count, tl_error *err)
 {
     const char *all[16];
@@ -99,76 +97,12 @@ static tl_status read_short(const tl_bindings *b, tl_layer_spec *out, tl_error *
     return s;
 }
 
-/* Which part of a trained attention module; prefix is owned by the caller. */
-static tl_status read_module_spec(const tl_bindings *b, const config_setting_t *module,
-                                  char **prefix, tl_module_spec *spec, tl_error *err)
-{
-    const config_setting_t *at;
-    long long heads = 1, head = -1;
-    bool found = false;
-    tl_status s = tl_config_require(b->experiment, module, "prefix", &at, err);
-
-    if (!s) s = tl_bindings_text(b, module, "prefix", NULL, prefix, err);
-    if (!s) s = tl_bindings_integer(b, module, "heads", NULL, 1, 100000, &heads, &found, err);
-    if (!s && !found) s = tl_config_require(b->experiment, module, "heads", &at, err);
-    if (!s) s = tl_bindings_integer(b, module, "head", "head", -1, heads - 1, &head, NULL, err);
-    *spec = (tl_module_spec){.prefix = *prefix, .heads = (size_t)heads, .head = (long)head};
-    return s;
-}
-
-/* As tl_model_resolve reads it. */
-static json_t *module_reference(const char *file, const tl_module_spec *spec)
-{
-    json_t *module = json_pack("{s:s, s:s, s:I}", "file", file, "prefix", spec->prefix, "heads",
-                               (json_int_t)spec->heads);
-
-    if (module && spec->head >= 0)
-        (void)json_object_set_new(module, "head", json_integer(spec->head));
-    return module;
-}
-
-static tl_status read_module(const tl_bindings *b, const config_setting_t *module,
-                             tl_layer_spec *out, tl_error *err)
-{
-    static const char *const keys[] = {"file", "prefix", "heads", "head"};
-    static const char *const outer[] = {"module"};
-    const config_setting_t *at;
-    char *file = NULL, *prefix = NULL, *path = NULL;
-    tl_module_spec spec = {0};
-    tl_weights *tensors = NULL;
-    tl_status s = tl_layer_keys(b, outer, 1, err);
-
-    if (!s) s = tl_config_keys(b->experiment, module, keys, 4, err);
-    if (!s) s = tl_config_require(b->experiment, module, "file", &at, err);
-    if (!s) s = tl_bindings_text(b, module, "file", NULL, &file, err);
-    if (!s) s = read_module_spec(b, module, &prefix, &spec, err);
-    if (!s) {
-        path = tl_bindings_path(b, file);
-        s = path ? tl_weights_open(&tensors, path, err)
-                 : tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
-        if (!s) s = tl_model_layer(tensors, &spec, &out->layer, err);
-        if (!s) out->layer->mask = out->mask;
-        if (!s) out->reference = module_reference(file, &spec);
-        if (!s && !out->reference)
-            s = tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
-        if (s && path)
-            tl_error_prefix(err, "%s:%u: attention.module", b->experiment->path,
-                            config_setting_source_line(module));
-    }
-    out->no_witness = "no witness: weights and tokens are those of the files in the manifest";
-    tl_weights_close(tensors);
-    free(path);
-    free(prefix);
-    free(file);
-    return s;
-}
-
 static tl_status read_matrices(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
     const config_setting_t *group = b->attention;
     const config_setting_t *module = config_setting_get_member(group, "module");
 
-    if (module) return read_module(b, module, out, err);
+    if (module) return tl_layer_module_read(b, module, out, err);
     if (config_setting_get_member(group, "random")) return tl_layer_random_read(b, out, err);
     if (config_setting_get_member(group, "heads")) return tl_layer_heads_read(b, out, err);
     return read_short(b, out, err);

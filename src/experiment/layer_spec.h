@@ -52,6 +52,9 @@ typedef struct {
 
 TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 TL_MUST_USE tl_status tl_layer_heads_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
+/* attention.module: trained weights. */
+TL_MUST_USE tl_status tl_layer_module_read(const tl_bindings *b, const config_setting_t *module,
+                                           tl_layer_spec *out, tl_error *err);
 /* attention.random: weights drawn at initialisation. */
 TL_MUST_USE tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 

@@ -223,11 +223,6 @@ static tl_status add_entry(tl_weights *file, const directory *d, const unsigned 
     return s ? s : read_header(file, t, err);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const tl_tensor *const *)a)->name, (*(const tl_tensor *const *)b)->name);
-}
-
 static int by_offset(const void *a, const void *b)
 {
     const tl_tensor *s = *(const tl_tensor *const *)a, *t = *(const tl_tensor *const *)b;
@@ -235,19 +230,14 @@ static int by_offset(const void *a, const void *b)
     return s->begin < t->begin ? -1 : s->begin > t->begin;
 }
 
-/* Neither a name twice nor members that share bytes, the trick of the densest bombs. */
-static tl_status check_members(const tl_weights *file, tl_error *err)
+/* Members that share bytes are the trick of the densest bombs. */
+static tl_status check_overlap(const tl_weights *file, tl_error *err)
 {
     const tl_tensor **sorted = calloc(file->count + 1, sizeof *sorted);
     tl_status s = TL_OK;
 
     if (!sorted) return fail_memory(file, err);
     for (size_t i = 0; i < file->count; i++) sorted[i] = &file->tensor[i];
-    qsort(sorted, file->count, sizeof *sorted, by_name);
-    for (size_t i = 1; i < file->count && !s; i++)
-        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            s = tl_fail(err, TL_ERR_PARSE, "%s: member '%s' occurs twice", file->path,
-                        sorted[i]->name);
     qsort(sorted, file->count, sizeof *sorted, by_offset);
     for (size_t i = 1; i < file->count && !s; i++)
         if (sorted[i - 1]->begin + sorted[i - 1]->member.packed > sorted[i]->begin)
@@ -270,7 +260,8 @@ tl_status tl_npz_read(tl_weights *file, tl_error *err)
     for (size_t i = 0; i < d.entries && !s; i++, at += length)
         s = add_entry(file, &d, bytes + at, (size_t)d.size - at, &length, err);
     free(bytes);
-    return s ? s : check_members(file, err);
+    if (!s) s = tl_weights_check_names(file, err);
+    return s ? s : check_overlap(file, err);
 }
 
 bool tl_weights_reads_npz(void)

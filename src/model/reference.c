@@ -76,11 +76,15 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
     static const char place[] = "attention.module";
     const json_t *heads = json_object_get(reference, "heads");
     const json_t *head = json_object_get(reference, "head");
-    tl_module_spec spec = {.head = head ? (long)json_integer_value(head) : -1};
+    const bool named = json_object_get(reference, "q") || json_object_get(reference, "qkv");
+    tl_module_spec spec = {.head = head ? (long)json_integer_value(head) : -1,
+                           .transposed = json_is_true(json_object_get(reference, "transposed"))};
     tl_weights *file = NULL;
     tl_layer *layer = NULL;
-    tl_status s = get_text(reference, place, "prefix", &spec.prefix, err);
+    tl_status s = named ? TL_OK : get_text(reference, place, "prefix", &spec.prefix, err);
 
+    for (size_t i = 0; named && i < TL_MODULE_NAMES; i++)
+        spec.name[i] = json_string_value(json_object_get(reference, tl_module_key(i)));
     if (!s && (json_integer_value(heads) < 1 || (head && !json_is_integer(head))))
         s = tl_fail(err, TL_ERR_PARSE, "%s.%s: expected an integer%s", place,
                     json_integer_value(heads) < 1 ? "heads" : "head",

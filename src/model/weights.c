@@ -98,6 +98,26 @@ tl_status tl_weights_add(tl_weights *file, const char *name, size_t length, tl_t
     return TL_OK;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+tl_status tl_weights_check_names(const tl_weights *file, tl_error *err)
+{
+    const char **sorted = calloc(file->count + 1, sizeof *sorted);
+    tl_status s = TL_OK;
+
+    if (!sorted) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", file->path);
+    for (size_t i = 0; i < file->count; i++) sorted[i] = file->tensor[i].name;
+    qsort(sorted, file->count, sizeof *sorted, by_name);
+    for (size_t i = 1; i < file->count && !s; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            s = tl_fail(err, TL_ERR_PARSE, "%s: tensor '%s' occurs twice", file->path, sorted[i]);
+    free(sorted);
+    return s;
+}
+
 /* The file as its first source, and its format. *out is owned by the caller even on failure. */
 static tl_status begin(tl_weights **out, const char *path, format *f, tl_error *err)
 {

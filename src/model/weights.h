@@ -88,6 +88,8 @@ TL_MUST_USE tl_status tl_weights_source(tl_weights *file, const char *path, tl_s
 /* A new tensor, the last of file->tensor, of that name (copied; length bytes). */
 TL_MUST_USE tl_status tl_weights_add(tl_weights *file, const char *name, size_t length,
                                      tl_tensor **out, tl_error *err);
+/* No name twice. Errors: TL_ERR_PARSE, TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_weights_check_names(const tl_weights *file, tl_error *err);
 /* Exactly size bytes at an offset of the file. Errors: TL_ERR_IO. */
 TL_MUST_USE tl_status tl_source_read(const tl_source *source, void *buffer, size_t size,
                                      uint64_t offset, tl_error *err);

@@ -38,6 +38,30 @@ def npy(shape, data):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
+def onnx(tensors):
+    """A model of float32 initialisers: {name: rows}."""
+    def number(x):
+        return bytes([x]) if x < 128 else bytes([x & 127 | 128]) + number(x >> 7)
+
+    def field(n, data):
+        return number(n << 3 | 2) + number(len(data)) + data
+    graph = b"".join(
+        field(5, b"\x08" + number(len(rows)) + b"\x08" + number(len(rows[0])) + b"\x10\x01"
+              + field(8, name.encode())
+              + field(9, b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows)))
+        for name, rows in tensors.items())
+    return b"\x08\x08" + field(7, graph)
+
+
+ONNX_CONFIG = """name = "o";
+attention = { kind = "dot"; module = { file = "%s"; heads = 1; transposed = true; qkv = "qkv";
+              out = "out"; get = "ask the one who trained it"; }; };
+tokens = { file = "${f}.npy"; };
+sweep = ( { variable = "f"; values = ("tokens"); } );
+bounds = ("sharp-local");
+"""
+
+
 def make_files(tmp):
     """Binary files of the bad-input rows, and places where nothing can be written."""
     eye = struct.pack("<4d", 1, 0, 0, 1)
@@ -59,6 +83,9 @@ def make_files(tmp):
         (tmp / f"{name}.safetensors").write_bytes(content)
     (tmp / "tokens.npy").write_bytes(npy((2, 2), eye))
     (tmp / "huge.npy").write_bytes(npy((1000000000000, 2), eye))
+    (tmp / "w.onnx").write_bytes(onnx({"qkv": [[1, 0] * 3, [0, 1] * 3], "out": [[1, 0], [0, 1]]}))
+    (tmp / "onnx.cfg").write_text(ONNX_CONFIG % "w.onnx")
+    (tmp / "no-onnx.cfg").write_text(ONNX_CONFIG % "absent.onnx")
     (tmp / "index").mkdir()
     (tmp / "index/shard").write_bytes(files["weights"])
     (tmp / "index/model.safetensors.index.json").write_text(
