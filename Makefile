@@ -85,6 +85,10 @@ MODEL_LIBS := $(if $(ONNX),-lprotobuf-c) $(if $(UNISTRING),-lunistring)
 MODEL_CFLAGS := $(if $(ONNX),-DTL_WITH_ONNX) $(if $(UNISTRING),-DTL_WITH_UNISTRING)
 PKG_CFLAGS := $(call pkg,--cflags,gsl jansson libconfig) $(MUPARSER_CFLAGS) $(IMAGE_CFLAGS) \
     $(MODEL_CFLAGS)
+# Runs over several machines; off unless make MPI=1. The program alone is linked with it.
+MPI ?=
+MPI_CFLAGS := $(if $(MPI),-DTL_WITH_MPI $(patsubst -I%,-isystem %,$(call pkg,--cflags,mpi-c)))
+MPI_LIBS := $(if $(MPI),$(call pkg,--libs,mpi-c,-lmpi))
 # GSL's own CBLAS stays out: the provider below has the same names.
 PKG_LIBS := $(filter-out -lgslcblas -lm,$(call pkg,--libs,gsl jansson libconfig,-lgsl -ljansson -lconfig))
 CRITERION_CFLAGS := $(call pkg,--cflags,criterion)
@@ -107,7 +111,8 @@ PACKAGES := build-essential g++ pkg-config git \
     libflint-arb-dev libflint-dev libmuparser-dev libglpk-dev zlib1g-dev libmatio-dev \
     libprotobuf-c-dev protobuf-c-compiler libunistring-dev \
     libcriterion-dev gnuplot-nox fonts-dejavu-core \
-    clang clang-format cppcheck libomp-dev libclang-rt-dev python3
+    clang clang-format cppcheck libomp-dev libclang-rt-dev python3 \
+    $(if $(MPI),libopenmpi-dev openmpi-bin)
 
 # ---- general -------------------------------------------------------------------------------------
 .PHONY: all
@@ -115,7 +120,7 @@ all: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) $(STATIC) $(SHARED) ## p
 
 .PHONY: help
 help: ## this list
-	@echo 'tightlip $(VERSION): make TARGET [V=1] [BUILD=dir] [BLAS=openblas|blis|generic]'
+	@echo 'tightlip $(VERSION): make TARGET [V=1] [BUILD=dir] [BLAS=openblas|blis|generic] [MPI=1]'
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: deps
@@ -155,6 +160,11 @@ update = { mkdir -p $(BUILD) && cat > $(1).new; } && \
 
 $(BUILD)/flags.txt: FORCE
 	@printf '%s\n' '$(FLAGS_TEXT)' | $(call update,$@)
+
+$(BUILD)/mpi.txt: FORCE
+	@printf '%s\n' '$(MPI_CFLAGS) $(MPI_LIBS)' | $(call update,$@)
+	@[ -z '$(MPI)' ] || printf '#include <mpi.h>\n' | $(CC) $(MPI_CFLAGS) -x c -fsyntax-only - \
+	    2>/dev/null || { echo "cannot find: mpi.h; run 'make deps MPI=1'" >&2; exit 1; }
 
 $(STAMP): FORCE
 	@{ printf '#define TL_BUILD_VERSION "%s"\n' '$(VERSION)'; \
@@ -202,6 +212,8 @@ $(BUILD)/obj/tests/%.o: tests/%.c $(BUILD)/flags.txt | $(BUILD)/probed
 	    -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/src/base/version.o: $(STAMP)
+$(BUILD)/obj/src/cli/ranks.o: $(BUILD)/mpi.txt
+$(BUILD)/obj/src/cli/ranks.o: PKG_CFLAGS += $(MPI_CFLAGS)
 
 $(BUILD)/onnx.pb-c.h $(BUILD)/onnx.pb-c.c &: src/model/onnx.proto
 	@mkdir -p $(BUILD)
@@ -229,7 +241,17 @@ $(SUPPORT): $(SUPPORT_O)
 
 $(PROGRAM): $(CLI_O) $(STATIC)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS) $(MPI_LIBS)
+
+# The program with MPI beside one without: nothing else differs.
+MPI_PROGRAM := $(BUILD)/mpi/tightlip
+$(MPI_PROGRAM): $(CLI_O) $(STATIC) src/cli/ranks.c
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TL_CFLAGS) $(CFLAGS) $(INCLUDES) $(PKG_CFLAGS) -DTL_WITH_MPI \
+	    $(patsubst -I%,-isystem %,$(call pkg,--cflags,mpi-c)) -c src/cli/ranks.c -o $(@D)/ranks.o
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $(filter-out %/ranks.o,$(CLI_O)) $(@D)/ranks.o \
+	    $(STATIC) $(LIBS) $(call pkg,--libs,mpi-c,-lmpi)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(SUPPORT) $(STATIC) | $(BUILD)/probed-tests
 	$(call say,LINK,$@)
@@ -265,6 +287,12 @@ cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as 
 .PHONY: install-check
 install-check: all ## install into an empty directory and use what is there
 	@tests/install/run.sh '$(MAKE)' '$(BUILD)' '$(CC)'
+
+.PHONY: mpi-check
+mpi-check: all ## runs shared by ranks, where mpirun and mpi.h are installed
+	@if command -v mpirun > /dev/null && $(PKG_CONFIG) --exists mpi-c; then \
+	    $(MAKE) $(MPI_PROGRAM) && python3 tests/cluster/mpi.py $(MPI_PROGRAM); \
+	 else echo 'no MPI here: ranks are not tested; get it with make deps MPI=1'; fi
 
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
@@ -349,6 +377,8 @@ fuzz-run: $(FUZZ)
 soak: $(TESTS) $(PROGRAM) ## the property tests with many more draws; runs that are killed, interrupted, out of disk
 	@TIGHTLIP_SOAK=1 tests/support/run.sh $(TESTS)
 	@python3 tests/soak/kill.py $(PROGRAM) 200
+	@if command -v mpirun > /dev/null && $(PKG_CONFIG) --exists mpi-c; then \
+	    $(MAKE) $(MPI_PROGRAM) && python3 tests/cluster/mpi.py $(MPI_PROGRAM) 60; fi
 
 .PHONY: format
 format: ## clang-format on every source file

@@ -9,6 +9,7 @@
 #include <gsl/gsl_version.h>
 
 #include "cli/cli.h"
+#include "cli/ranks.h"
 #include "tightlip/conjecture.h"
 #include "tightlip/images.h"
 #include "tightlip/linalg.h"
@@ -48,7 +49,7 @@ static finding of(const char *part, bool present, const char *state, const char 
     return (finding){part, present ? state : "missing", use, get, present};
 }
 
-enum { FINDINGS = 10 };
+enum { FINDINGS = 11 };
 
 static void examine(finding *out)
 {
@@ -71,6 +72,8 @@ static void examine(finding *out)
                 "libmatio-dev, then build again");
     out[9] = of("protobuf-c", tl_weights_reads_onnx(), "present", "weights in ONNX files",
                 "libprotobuf-c-dev protobuf-c-compiler, then build again");
+    out[10] = of("MPI", tl_cli_mpi() != NULL, tl_cli_mpi(), "mpirun -n R tightlip run",
+                "libopenmpi-dev openmpi-bin, then make MPI=1");
 }
 
 static tl_status run_doctor(tl_cli_call *call, tl_error *err)

@@ -1,11 +1,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ranks.h"
 #include "cli/run.h"
 
 #define RUN_OPTIONS(X)                                                                             \
@@ -28,28 +28,6 @@ enum {
 
 static const tl_cli_option options[RUN_COUNT] = {RUN_OPTIONS(CLI_OPTION_ROW)};
 
-/* Written by the signal handler alone; the library reads it between two pieces of work. */
-static volatile int stop_requested;
-
-static void request_stop(int number)
-{
-    (void)number;
-    stop_requested = 1;
-}
-
-/* A second signal finds the default action and ends the program at once. */
-static void catch_signals(void)
-{
-    struct sigaction action;
-
-    memset(&action, 0, sizeof action);
-    action.sa_handler = request_stop;
-    action.sa_flags = (int)SA_RESETHAND;
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
 static tl_status choose_directory(const tl_cli_call *call, const tl_experiment *experiment,
                                   char *directory, size_t size, tl_error *err)
 {
@@ -69,16 +47,19 @@ static tl_status choose_directory(const tl_cli_call *call, const tl_experiment *
     return TL_OK;
 }
 
-static tl_status interrupted(const tl_cli_call *call, const char *directory, tl_error *err)
+/* How to go on after an interruption. */
+static void go_on_with(const tl_cli_call *call, const char *directory, char *text, size_t size)
 {
-    char seed[64] = "";
+    char seed[64] = "", shard[80] = "";
 
     if (call->value[RUN_SEED].given)
         snprintf(seed, sizeof seed, " --seed %" PRIu64, call->value[RUN_SEED].count);
-    return tl_fail(err, TL_ERR_INTERRUPTED,
-                   "interrupted; the finished cells are kept. Go on with: tightlip run %s -o %s%s "
-                   "--resume",
-                   call->operand[0], directory, seed);
+    if (call->value[RUN_SHARD].given)
+        snprintf(shard, sizeof shard, " --shard %.60s", call->value[RUN_SHARD].text);
+    snprintf(text, size,
+             "interrupted; the finished cells are kept. Go on with: tightlip run %s -o %s%s%s "
+             "--resume",
+             call->operand[0], directory, seed, shard);
 }
 
 /* The cell whose ratio is the largest (sign 1) or the least (sign -1). */
@@ -178,11 +159,41 @@ static tl_status read_shard(const char *text, tl_run_options *run, tl_error *err
                    "--shard: expected I/N with 1 <= I <= N <= 1000000, found '%.60s'", text);
 }
 
+/* Rank 0, or the only one. */
+static tl_status lead(tl_cli_call *call, const tl_experiment *experiment,
+                      const tl_run_options *given, tl_error *err)
+{
+    /* Soon under a launcher, which kills all ranks a second after it has asked them to end. */
+    const long patience = given->team->ranks > 1 ? 300 : 900;
+    char how[CLI_FAREWELL_SIZE - 20], text[CLI_FAREWELL_SIZE];
+    tl_cli_progress progress;
+    tl_run_options run = *given;
+    tl_status status;
+
+    go_on_with(call, run.directory, how, sizeof how);
+    snprintf(text, sizeof text, "tightlip run: %s\n", how);
+    run.stop = tl_cli_interrupts_catch(text, patience);
+    run.progress = tl_cli_progress_report;
+    run.context = &progress;
+    tl_cli_progress_init(&progress);
+    status = tl_experiment_run(experiment, &run, err);
+    tl_cli_progress_end(&progress);
+    if (status == TL_ERR_INTERRUPTED) return tl_fail(err, status, "%s", how);
+    if (status != TL_OK && status != TL_ERR_NUMERIC) return status;
+    return report_run(call, experiment, run.directory, status, err);
+}
+
+static tl_status follow(const tl_experiment *experiment, tl_run_options *run, tl_error *err)
+{
+    run->stop = tl_cli_interrupts_catch("", 900);
+    return tl_experiment_help(experiment, run, err);
+}
+
 static tl_status run_run(tl_cli_call *call, tl_error *err)
 {
     char directory[4096];
     tl_experiment *experiment = NULL;
-    tl_cli_progress progress;
+    tl_team team;
     tl_run_options run = {
         .directory = directory,
         .threads = (int)call->value[RUN_THREADS].count,
@@ -190,25 +201,20 @@ static tl_status run_run(tl_cli_call *call, tl_error *err)
         .seed = call->value[RUN_SEED].count,
         .resume = call->value[RUN_RESUME].given,
         .no_plot = call->value[RUN_NO_PLOT].given,
-        .progress = tl_cli_progress_report,
-        .context = &progress,
-        .stop = &stop_requested,
+        .team = &team,
     };
-    tl_status status = read_shard(call->value[RUN_SHARD].text, &run, err);
+    tl_status status = tl_cli_ranks_begin(&team, err);
 
+    if (status != TL_OK) return status;
+    status = read_shard(call->value[RUN_SHARD].text, &run, err);
     if (status == TL_OK) status = tl_experiment_load(&experiment, call->operand[0], err);
-    if (status == TL_OK)
+    if (status == TL_OK && team.rank == 0)
         status = choose_directory(call, experiment, directory, sizeof directory, err);
-    if (status == TL_OK) {
-        catch_signals();
-        tl_cli_progress_init(&progress);
-        status = tl_experiment_run(experiment, &run, err);
-        tl_cli_progress_end(&progress);
-    }
-    if (status == TL_ERR_INTERRUPTED) status = interrupted(call, directory, err);
-    if (status == TL_OK || status == TL_ERR_NUMERIC)
-        status = report_run(call, experiment, directory, status, err);
+    status = tl_cli_ranks_agree(&team, status, err);
+    if (status == TL_OK)
+        status = team.rank == 0 ? lead(call, experiment, &run, err) : follow(experiment, &run, err);
     tl_experiment_free(experiment);
+    tl_cli_ranks_end(&team);
     return status;
 }
 

@@ -231,6 +231,23 @@ def interrupted_run(program, data, tmp):
     return wrong
 
 
+def dropped_run(program, data, tmp):
+    """SIGTERM while a search is in hand that lasts much longer: dropped within a second."""
+    config = str(data / "endless.cfg")
+    process = subprocess.Popen([program, "run", config, "-o", "dropped"], cwd=tmp, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (tmp / "dropped/cells.ndjson.partial").exists():
+        time.sleep(0.005)
+    time.sleep(0.3)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    stderr = process.communicate(timeout=TIME_LIMIT)[1]
+    wrong = fragment_missing(f"tightlip run {config} -o dropped --resume", stderr, "stderr")
+    if process.returncode != 1 or time.monotonic() - began > 3:
+        wrong.append(f"exit code {process.returncode} after {time.monotonic() - began:.1f} s; {stderr[:600]!r}")
+    return wrong
+
+
 def violated_run(program, data, tmp):
     """A record that says a bound was exceeded: exit code 3, and the summary names the bound."""
     command = [program, "run", str(data / "small.cfg"), "--no-plot", "-o", "violated"]
@@ -271,7 +288,7 @@ def main():
             failed += bool(wrong)
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
-        for test in (interrupted_run, violated_run):
+        for test in (interrupted_run, dropped_run, violated_run):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# check.sh MAKE BUILD: lint, the command line, an installation, the committed results and the unit
-# tests, all of them whatever fails, then one line "N passed, N failed" in which the first four count
+# check.sh MAKE BUILD: lint, the command line, an installation, ranks, the committed results and the unit
+# tests, all of them whatever fails, then one line "N passed, N failed" in which the first five count
 # as one each.
 make=$1 build=$2
 mkdir -p "$build" || exit 1
@@ -12,6 +12,7 @@ step() {
 step_name=lint; step $make -k lint
 step_name=cli; step $make cli
 step_name=install-check; step $make install-check
+step_name=mpi-check; step $make mpi-check
 step_name=verify-results; step $make verify-results
 rm -f "$counts"
 TIGHTLIP_COUNTS=$counts $make test
