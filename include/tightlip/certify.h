@@ -109,6 +109,7 @@ typedef struct {
     long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
+    bool norm_only;      /* the norm alone: neither bounds nor norms of the matrices */
     double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                      precision leaves */
 } tl_certify_settings;
@@ -125,7 +126,7 @@ typedef struct {
     double excess;  /* INFINITY where a Frobenius ball has other atoms or multiplicities */
     bool has_claim;
     double claim, claim_log10;
-    size_t heads;
+    size_t heads;                  /* 0 when only the norm was asked for */
     tl_enclosure *norm_a, *norm_v; /* heads each, owned: ||A_h||_2, ||V_h||_2 */
     size_t bounds;
     tl_certified_bound *bound; /* the registry, owned */

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "tightlip/attention.h"
+#include "tightlip/problem.h"
 #include "tightlip/weights.h"
 
 /* Tensors of an attention module by names of their own, where prefix does not do: id, key in
@@ -56,13 +56,19 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
 /* A problem document may name weights and tokens instead of holding them:
  *   "attention": {"kind": "dot", "mask": "none", "module": {"file", "fnv1a64", "heads", "head"
  *                 (optional), "prefix" or "q", "k", .. and "transposed"}},    as tl_module_spec
+ *   "attention": {"kind", "mask", .., "random": {"d", "heads", "width", "std", "output_std",
+ * "seed", "fnv1a64", "head" (optional)}},      as tl_random_layer_spec of tightlip/random.h
  *   "tokens": {"file", "fnv1a64", "tensor"}
- * Files lie relative to `directory`; fnv1a64 is the hash of tl_weights_hash in 16 hexadecimal
- * digits. Puts what they hold in their place, so that tl_problem_from_json reads the document.
- * *changed (may be NULL): whether there was a reference. Errors: TL_ERR_IO (a file is missing),
- * TL_ERR_DOMAIN (its hash is another: both are named), TL_ERR_PARSE (members missing or of another
- * type), those of tl_model_layer and tl_weights_read. */
+ *   "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
+ *   "tokens": {"rows": [[..], ..], "repeat": [N_1, ..]}      row k N_k times in turn
+ * Files lie relative to `directory`; fnv1a64 is the hash of tl_weights_hash, or of the numbers
+ * drawn, in 16 hexadecimal digits. Puts what they hold in their place, so that tl_problem_from_json
+ * reads the document. *changed (may be NULL): whether there was a reference. Errors: TL_ERR_IO (a
+ * file is missing), TL_ERR_DOMAIN (its hash is another: both are named), TL_ERR_PARSE (members
+ * missing or of another type), those of tl_model_layer, tl_weights_read and tightlip/random.h. */
 TL_MUST_USE tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed,
                                        tl_error *err);
+/* tl_problem_read of a document that may have such references, relative to its own directory. */
+TL_MUST_USE tl_status tl_model_read_problem(const char *path, tl_problem *out, tl_error *err);
 
 #endif

@@ -3,17 +3,6 @@
  * kind cosine: every image has a derivative of its own at each token. */
 #include "certify/internal.h"
 
-/* C (rows of a) x (rows of B) = a B' */
-static void times_transposed(arb_mat_t C, const arb_mat_t a, const arb_mat_t B, slong prec)
-{
-    arb_mat_t transposed;
-
-    arb_mat_init(transposed, arb_mat_ncols(B), arb_mat_nrows(B));
-    arb_mat_transpose(transposed, B);
-    arb_mat_mul(C, a, transposed, prec);
-    arb_mat_clear(transposed);
-}
-
 /* A direction as a head sees it. */
 typedef struct {
     arb_mat_t key, query, value; /* m x k, m x k, m x v */
@@ -27,9 +16,9 @@ static void see(seen_direction *at, const tl_certify_state *s, const tl_certify_
     arb_mat_init(at->key, m, (slong)H->k);
     arb_mat_init(at->query, m, (slong)H->k);
     arb_mat_init(at->value, m, (slong)H->v);
-    times_transposed(at->key, direction, H->key_map, s->prec);
-    times_transposed(at->query, direction, H->query_map, s->prec);
-    times_transposed(at->value, direction, H->value_map, s->prec);
+    tl_certify_times_transposed(at->key, direction, H->key_map, s->prec);
+    tl_certify_times_transposed(at->query, direction, H->query_map, s->prec);
+    tl_certify_times_transposed(at->value, direction, H->value_map, s->prec);
     for (size_t l = 0; l < s->m; l++) {
         tl_certify_project(at->key->rows[l], &H->key_unit, l, s->prec);
         tl_certify_project(at->query->rows[l], &H->query_unit, l, s->prec);
@@ -87,7 +76,7 @@ static void add_output(arb_mat_t C, const arb_mat_t a, const tl_certify_head *H,
     arb_mat_t product;
 
     arb_mat_init(product, arb_mat_nrows(C), arb_mat_ncols(C));
-    times_transposed(product, a, H->output, prec);
+    tl_certify_times_transposed(product, a, H->output, prec);
     arb_mat_add(C, C, product, prec);
     arb_mat_clear(product);
 }
@@ -96,7 +85,9 @@ void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_
                       arb_mat_t split)
 {
     arb_ptr work = _arb_vec_init(3 * (slong)s->m);
+    bool splits = false;
 
+    for (size_t k = 0; k < s->m; k++) splits = splits || tl_certify_splits(s->mu, k);
     arb_mat_zero(joint);
     arb_mat_zero(split);
     for (size_t h = 0; h < s->layer->heads; h++) {
@@ -112,7 +103,7 @@ void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_
             apply_row(s, &row, &at, k, narrow[0]->rows[k], narrow[1]->rows[k], work);
         }
         add_output(joint, narrow[0], H, s->prec);
-        add_output(split, narrow[1], H, s->prec);
+        if (splits) add_output(split, narrow[1], H, s->prec);
         unsee(&at);
         tl_certify_row_clear(&row);
         for (int i = 0; i < 2; i++) arb_mat_clear(narrow[i]);
@@ -144,7 +135,7 @@ static void add_blocks(const tl_certify_state *s, const tl_certify_head *H, size
     arb_t slope;
 
     arb_init(slope);
-    times_transposed(wide, row->dval, H->output, prec);
+    tl_certify_times_transposed(wide, row->dval, H->output, prec);
     for (size_t l = 0; l < row->seen; l++) {
         tl_certify_project(row->b->rows[l], &H->key_unit, l, prec);
         tl_certify_project(row->dkey->rows[l], &H->query_unit, k, prec);

@@ -206,7 +206,7 @@ static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err
                             .has_claim = problem->has_value,
                             .claim = problem->value,
                             .claim_log10 = problem->log10_value,
-                            .heads = heads,
+                            .heads = run->settings.norm_only ? 0 : heads,
                             .bounds = bounds};
     if (run->settings.slack <= 0) run->settings.slack = default_slack;
     if (run->settings.most_bits <= 0) run->settings.most_bits = TL_CERTIFY_MOST_BITS;

@@ -39,7 +39,7 @@ static void set_reach(tl_certify_head_facts *fact, const tl_certify_facts *f, co
 }
 
 static void set_head(tl_certify_head_facts *fact, const tl_certify_facts *f,
-                     const tl_certify_state *s, size_t h, const double *centre)
+                     const tl_certify_state *s, size_t h, const double *centre, bool whole)
 {
     const tl_certify_head *H = &s->head[h];
     arb_mat_t transposed, V;
@@ -57,7 +57,7 @@ static void set_head(tl_certify_head_facts *fact, const tl_certify_facts *f,
     arb_mat_init(V, (slong)H->v, (slong)s->d);
     tl_certify_matrix_set(V, s->layer->head[h].V);
     tl_certify_norm2(fact->norm_v, V, f->prec);
-    if (s->layer->O)
+    if (s->layer->O && whole)
         tl_certify_norm2_product(fact->norm_ov, H->output, V, f->prec);
     else
         arb_set(fact->norm_ov, fact->norm_v);
@@ -66,7 +66,7 @@ static void set_head(tl_certify_head_facts *fact, const tl_certify_facts *f,
 }
 
 tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
-                                const tl_domain *domain, tl_error *err)
+                                const tl_domain *domain, bool whole, tl_error *err)
 {
     const tl_layer *layer = s->layer;
 
@@ -88,14 +88,14 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
     }
     arb_add(f->radius_origin, f->radius_origin, f->radius, f->prec);
     arb_one(f->norm_o);
-    if (layer->O) {
+    if (layer->O && whole) {
         arb_mat_t O;
         arb_mat_init(O, (slong)layer->out, (slong)layer->values);
         tl_certify_matrix_set(O, layer->O);
         tl_certify_norm2(f->norm_o, O, f->prec);
         arb_mat_clear(O);
     }
-    for (size_t h = 0; h < layer->heads; h++) set_head(&f->head[h], f, s, h, domain->centre);
+    for (size_t h = 0; h < layer->heads; h++) set_head(&f->head[h], f, s, h, domain->centre, whole);
     return TL_OK;
 }
 

@@ -16,14 +16,19 @@ static void add_bias(arb_mat_t C, const double *a, slong prec)
     arb_clear(t);
 }
 
-/* C (m x rows of B) = x B' */
-static void map_tokens(arb_mat_t C, const arb_mat_t x, const arb_mat_t B, slong prec)
+/* Inner widths from which multiplication by blocks of integers is faster than dot products. */
+enum { LONG_ROWS = 256 };
+
+void tl_certify_times_transposed(arb_mat_t C, const arb_mat_t a, const arb_mat_t B, slong prec)
 {
     arb_mat_t transposed;
 
     arb_mat_init(transposed, arb_mat_ncols(B), arb_mat_nrows(B));
     arb_mat_transpose(transposed, B);
-    arb_mat_mul(C, x, transposed, prec);
+    if (arb_mat_ncols(B) >= LONG_ROWS)
+        arb_mat_mul_block(C, a, transposed, prec);
+    else
+        arb_mat_mul(C, a, transposed, prec);
     arb_mat_clear(transposed);
 }
 
@@ -126,9 +131,9 @@ static void set_images(tl_certify_head *H, const tl_certify_state *s, const tl_h
     arb_mat_init(H->q, m, (slong)H->k);
     arb_mat_init(H->key, m, (slong)H->k);
     arb_mat_init(H->val, m, (slong)H->v);
-    map_tokens(H->q, s->x, H->query_map, prec);
-    map_tokens(H->key, s->x, H->key_map, prec);
-    map_tokens(H->val, s->x, H->value_map, prec);
+    tl_certify_times_transposed(H->q, s->x, H->query_map, prec);
+    tl_certify_times_transposed(H->key, s->x, H->key_map, prec);
+    tl_certify_times_transposed(H->val, s->x, H->value_map, prec);
     add_bias(H->q, head->bq, prec);
     if (cosine || layer->kind == TL_KIND_SIGMOID) add_bias(H->key, head->bk, prec);
     if (!cosine) return;
@@ -150,7 +155,7 @@ void tl_certify_head_init(tl_certify_head *H, const tl_certify_state *s, const t
     set_maps(H, s, head);
     if (s->layer->kind == TL_KIND_L2) {
         arb_mat_init(H->point, (slong)s->m, (slong)H->k);
-        map_tokens(H->point, s->x, H->query_map, prec);
+        tl_certify_times_transposed(H->point, s->x, H->query_map, prec);
         set_l2_maps(H, s->layer, prec);
     }
     set_images(H, s, head);

@@ -94,6 +94,8 @@ void tl_certify_norm2_product(arb_t norm, const arb_mat_t L, const arb_mat_t R, 
 /* Euclidean length of n entries. */
 void tl_certify_length(arb_t length, arb_srcptr x, size_t n, slong prec);
 
+/* C (rows of a) x (rows of B) = a B' */
+void tl_certify_times_transposed(arb_mat_t C, const arb_mat_t a, const arb_mat_t B, slong prec);
 /* M = a, row major, exact. */
 void tl_certify_matrix_set(arb_mat_t M, const double *a);
 
@@ -119,8 +121,9 @@ typedef struct {
     const tl_certify_state *state; /* borrowed */
 } tl_certify_facts;
 
+/* whole false: only the norms of A and V, and no formula may be asked for. */
 TL_MUST_USE tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
-                                            const tl_domain *domain, tl_error *err);
+                                            const tl_domain *domain, bool whole, tl_error *err);
 void tl_certify_facts_clear(tl_certify_facts *f);
 
 /* The formula of the bound `key` in ball arithmetic; false when this module has none for it, or

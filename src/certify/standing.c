@@ -58,11 +58,25 @@ static void refuse_row(tl_certified_bound *row)
     (void)snprintf(row->why, sizeof row->why, "the norms of this layer leave the double range");
 }
 
+static void leave_out(tl_certificate *out)
+{
+    for (size_t i = 0; i < out->bounds; i++) {
+        out->bound[i].bound = tl_bound_at(i);
+        (void)snprintf(out->bound[i].why, sizeof out->bound[i].why, "left out for this layer");
+    }
+}
+
 tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *out, tl_error *err)
 {
     const tl_problem *problem = run->problem;
-    tl_head_facts *head = calloc(problem->layer->heads, sizeof *head);
+    tl_head_facts *head;
     tl_bound_query query;
+
+    if (run->settings.norm_only) {
+        leave_out(out);
+        return TL_OK;
+    }
+    head = calloc(problem->layer->heads, sizeof *head);
 
     if (!head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for the heads");
     const tl_status facts =
@@ -138,7 +152,9 @@ tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s,
                            tl_certificate *out, tl_error *err)
 {
     tl_certify_facts f;
-    tl_status status = tl_certify_facts_init(&f, s, run->domain, err);
+
+    if (run->settings.norm_only) return TL_OK;
+    tl_status status = tl_certify_facts_init(&f, s, run->domain, !run->settings.lower_only, err);
 
     if (status != TL_OK) return status;
     for (size_t h = 0; h < out->heads; h++) {
@@ -161,7 +177,7 @@ tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bou
     if (!problem->domain) return tl_fail(err, TL_ERR_ARGUMENT, "domain: expected one, found none");
     tl_status status = tl_certify_state_init(&s, problem, TL_CERTIFY_FIRST_BITS, err);
     if (status != TL_OK) return status;
-    status = tl_certify_facts_init(&f, &s, problem->domain, err);
+    status = tl_certify_facts_init(&f, &s, problem->domain, true, err);
     arb_init(ball);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         arb_zero_pm_inf(ball);

@@ -8,6 +8,7 @@
 #include "cli/bound_rows.h"
 #include "cli/cli.h"
 #include "tightlip/attack.h"
+#include "tightlip/model.h"
 #include "tightlip/problem.h"
 
 #define ATTACK_OPTIONS(X)                                                                         \
@@ -210,7 +211,7 @@ static tl_status write_perturbed(const attack_report *report, const char *path, 
 static tl_status read_input(const tl_cli_call *call, attack_report *report, tl_error *err)
 {
     tl_problem *p = &report->problem;
-    tl_status status = tl_problem_read(call->operand[0], p, err);
+    tl_status status = tl_model_read_problem(call->operand[0], p, err);
 
     report->from = "the file's";
     if (status != TL_OK || p->domain) return status;

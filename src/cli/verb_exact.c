@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/words.h"
 #include "tightlip/exact.h"
+#include "tightlip/model.h"
 #include "tightlip/problem.h"
 #include "tightlip/search.h"
 
@@ -82,7 +83,7 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, tl_exact
         if (value[fixed[i]].given)
             return tl_fail(err, TL_ERR_ARGUMENT, "--%s and a problem file exclude each other",
                            options[fixed[i]].name);
-    status = tl_problem_read(call->operand[0], given, err);
+    status = tl_model_read_problem(call->operand[0], given, err);
     if (status != TL_OK) return status;
     if (given->measure->n == 0)
         return tl_fail(err, TL_ERR_UNSUPPORTED, "%s: expected a finite number of tokens",

@@ -101,7 +101,7 @@ static tl_status read_problem(const tl_cli_call *call, tl_problem *problem, cons
     tl_status status = check_form(call, err);
 
     if (status == TL_OK && call->operands > 0) {
-        status = tl_problem_read(call->operand[0], problem, err);
+        status = tl_model_read_problem(call->operand[0], problem, err);
     } else if (status == TL_OK) {
         status = read_layer(call, &problem->layer, err);
         if (status == TL_OK) status = read_tokens(call, problem->layer->d, &problem->measure, err);

@@ -7,6 +7,7 @@
 
 #include "cli/search.h"
 #include "cli/words.h"
+#include "tightlip/model.h"
 
 static const char *const preset_words[] = {"worst", "identity", "minus-identity", NULL};
 static const char *const mask_words[] = {"none", "causal", "self-masked", NULL};
@@ -152,7 +153,7 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, const ch
         if (call->value[fixed[i]].given)
             return tl_fail(err, TL_ERR_ARGUMENT, "--%s and a problem file exclude each other",
                            options[fixed[i]].name);
-    status = tl_problem_read(call->operand[0], given, err);
+    status = tl_model_read_problem(call->operand[0], given, err);
     if (status != TL_OK) return status;
     if (call->value[SEARCH_EPSILON].given) return read_array(call, given, from, err);
     if (given->domain != NULL && (radius->given || call->value[SEARCH_DOMAIN].given))

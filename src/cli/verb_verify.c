@@ -151,6 +151,11 @@ static tl_status read_item(const tl_cli_item *item, tl_problem *problem, bool *r
     return status;
 }
 
+static bool is_wide(const tl_layer *layer)
+{
+    return layer->d * layer->values > 32768;
+}
+
 /* only: the one item there is, whose failure is that of the call. */
 static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_settings *settings,
                         bool only, tl_error *err)
@@ -164,9 +169,11 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
     if (status == TL_OK) status = read_item(item, &problem, &referred, &why);
     if (status == TL_OK) {
         tl_certify_settings asked = *settings;
-        /* Trained layers are too wide for what costs more than a product with the direction. */
+        /* Trained layers are too wide for what costs more than a product with the direction, and of
+         * the widest even the norms of their matrices cost minutes. */
         asked.enclose = settings->enclose && !referred;
         asked.lower_only = referred;
+        asked.norm_only = referred && is_wide(problem.layer);
         status = tl_certify_problem(&problem, &asked, &c, &why);
         if (status != TL_OK) tl_error_prefix(&why, "%s", item->label);
     }

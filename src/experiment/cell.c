@@ -192,7 +192,8 @@ static tl_status read_parts(const tl_bindings *b, tl_cell *cell, tl_error *err)
 
     if (!s && ex->tokens) s = tl_tokens_read(b, &cell->attention, &cell->tokens, err);
     if (!s) s = settle_n(b, cell, err);
-    if (!s && cell->attention.reference) cell->tokens_reference = tl_tokens_reference(b);
+    if (!s && cell->attention.reference && cell->tokens)
+        cell->tokens_reference = tl_tokens_reference(b, cell->tokens);
     if (!s && cell->tokens) s = check_tokens(b, cell, err);
     if (!s) s = tl_domain_spec_read(b, cell, err);
     if (!s && ex->exact.on) s = tl_exact_check(b, cell, err);

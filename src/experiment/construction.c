@@ -1,12 +1,9 @@
 /* Tokens that are made: for a layer, or drawn. */
-#include <gsl/gsl_randist.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "experiment/internal.h"
-#include "tightlip/rng.h"
-
-enum { NUMBERS_MAX = 100000000 };
+#include "tightlip/random.h"
 
 static tl_status no_memory(const tl_bindings *b, tl_error *err)
 {
@@ -22,10 +19,10 @@ static tl_status read_n(const tl_bindings *b, size_t d, bool listed, uint64_t *n
     tl_status s = tl_bindings_integer(b, group, "n", "n", 1, INT64_MAX, &count, &found, err);
 
     if (!s && !found) s = tl_config_require(b->experiment, group, "n", &at, err);
-    if (!s && listed && (double)count * (double)d > NUMBERS_MAX)
+    if (!s && listed && (double)count * (double)d > TL_RANDOM_NUMBERS_MAX)
         s = tl_config_fail(b->experiment, group, err, TL_ERR_LIMIT,
                            "expected at most %d numbers in all tokens, found %lld tokens of %zu",
-                           NUMBERS_MAX, count, d);
+                           TL_RANDOM_NUMBERS_MAX, count, d);
     *n = (uint64_t)count;
     return s;
 }
@@ -93,44 +90,59 @@ static tl_status castin(const tl_bindings *b, const tl_layer_spec *attention, tl
              : TL_OK;
 }
 
-/* x_i = common c + std z_i, c and z_i with independent standard normal coordinates, from streams of
- * their own: more tokens of one seed begin with the same ones. */
-static tl_status draw_normal(uint64_t seed, size_t n, size_t d, double std, double common,
-                             tl_measure **out, tl_error *err)
+static tl_status read_normal(const tl_bindings *b, size_t d, tl_random_tokens_spec *spec,
+                             tl_error *err)
 {
-    double *x = malloc((n + 1) * d * sizeof *x), *c = x ? x + n * d : NULL;
-    gsl_rng *own = tl_rng_stream_alloc(seed, 0, 1), *shared = tl_rng_stream_alloc(seed, 0, 2);
-    tl_status s = x && own && shared ? TL_OK : TL_ERR_MEMORY;
+    static const char *const keys[] = {"construction", "n", "std", "common", "seed"};
+    const config_setting_t *group = b->experiment->tokens;
+    long long seed = 1;
+    uint64_t n = 0;
+    tl_status s = tl_config_keys(b->experiment, group, keys, 5, err);
 
-    for (size_t r = 0; !s && r < d; r++) c[r] = common * gsl_ran_gaussian_ziggurat(shared, 1);
-    for (size_t i = 0; !s && i < n * d; i++) x[i] = c[i % d] + gsl_ran_gaussian_ziggurat(own, std);
-    if (!s) s = tl_measure_alloc(out, n, d, x, NULL, NULL, err);
-    if (own) gsl_rng_free(own);
-    if (shared) gsl_rng_free(shared);
-    free(x);
+    *spec = (tl_random_tokens_spec){.d = d, .std = 1};
+    if (!s) s = read_n(b, d, true, &n, err);
+    if (!s && config_setting_get_member(group, "std")) s = read_size(b, "std", &spec->std, err);
+    if (!s) s = tl_bindings_real(b, group, "common", NULL, &spec->common, NULL, err);
+    if (!s) s = tl_bindings_integer(b, group, "seed", NULL, 0, INT64_MAX, &seed, NULL, err);
+    spec->n = (size_t)n;
+    spec->seed = (uint64_t)seed;
     return s;
 }
 
 static tl_status normal(const tl_bindings *b, const tl_layer *layer, tl_measure **out,
                         tl_error *err)
 {
-    static const char *const keys[] = {"construction", "n", "std", "common", "seed"};
-    const config_setting_t *group = b->experiment->tokens;
-    long long seed = 1;
-    uint64_t n = 0;
-    double std = 1, common = 0;
+    tl_random_tokens_spec spec;
+    double *x = NULL;
     tl_error inner = {0};
-    tl_status s = tl_config_keys(b->experiment, group, keys, 5, err);
+    tl_status s = read_normal(b, layer->d, &spec, err);
 
-    if (!s) s = read_n(b, layer->d, true, &n, err);
-    if (!s && config_setting_get_member(group, "std")) s = read_size(b, "std", &std, err);
-    if (!s) s = tl_bindings_real(b, group, "common", NULL, &common, NULL, err);
-    if (!s) s = tl_bindings_integer(b, group, "seed", NULL, 0, INT64_MAX, &seed, NULL, err);
     if (s) return s;
-    s = draw_normal((uint64_t)seed, n, layer->d, std, common, out, &inner);
-    return s ? tl_config_fail(b->experiment, group, err, s, "%s",
-                              inner.text[0] ? inner.text : tl_status_text(s))
+    s = tl_random_tokens(&spec, &x, &inner);
+    if (!s) s = tl_measure_alloc(out, spec.n, spec.d, x, NULL, NULL, &inner);
+    free(x);
+    return s ? tl_config_fail(b->experiment, b->experiment->tokens, err, s, "%s", inner.text)
              : TL_OK;
+}
+
+/* The word after `construction`, or "". */
+static const char *construction_of(const tl_bindings *b)
+{
+    const config_setting_t *tokens = b->experiment->tokens, *at = NULL;
+
+    if (tokens && config_setting_is_group(tokens))
+        at = config_setting_get_member(tokens, "construction");
+    const char *word = at ? config_setting_get_string(at) : NULL;
+    return word ? word : "";
+}
+
+json_t *tl_tokens_drawn(const tl_bindings *b, const tl_measure *tokens)
+{
+    tl_random_tokens_spec spec;
+
+    if (strcmp(construction_of(b), "normal") != 0 || read_normal(b, tokens->d, &spec, NULL))
+        return NULL;
+    return json_pack("{s:o}", "random", tl_random_tokens_to_json(&spec, tokens->x));
 }
 
 tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer_spec *attention,

@@ -45,9 +45,9 @@ typedef struct {
     tl_layer *layer;  /* owned */
     bool worst_a;
     double norm_a;
-    const char *no_witness; /* why records of evaluated cells leave weights out that are too large
-                               to repeat in every one; or NULL */
-    json_t *reference;      /* what they name instead, without its hash; owned, or NULL */
+    json_t *reference; /* owned: {"module": ..} without the hash of its file, or {"random": ..},
+                          which records of evaluated cells name where the weights are too many to
+                          repeat; or NULL */
 } tl_layer_spec;
 
 TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
@@ -73,9 +73,10 @@ TL_MUST_USE tl_status tl_layer_keys(const tl_bindings *b, const char *const *key
 
 TL_MUST_USE tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention,
                                      tl_measure **out, tl_error *err);
-/* The tokens by file and tensor, without a hash, when they are those of a file as they are; else,
- * or when out of memory, NULL. Owned by the caller. */
-json_t *tl_tokens_reference(const tl_bindings *b);
+/* The tokens by file and tensor, without a hash, when they are those of a file as they are; by
+ * their draw when they are normal; else, or when out of memory, NULL. Owned by the caller. */
+json_t *tl_tokens_reference(const tl_bindings *b, const tl_measure *tokens);
+json_t *tl_tokens_drawn(const tl_bindings *b, const tl_measure *tokens);
 /* tokens.construction: tokens made for the layer, or drawn. */
 TL_MUST_USE tl_status tl_tokens_construct(const tl_bindings *b, const tl_layer_spec *attention,
                                           tl_measure **out, tl_error *err);

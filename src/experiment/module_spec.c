@@ -78,7 +78,7 @@ static json_t *reference(const module_setting *m)
             bad |= json_object_set_new(module, tl_module_key(i), json_string(m->name[i]));
     if (m->spec.transposed) bad |= json_object_set_new(module, "transposed", json_true());
     if (m->spec.head >= 0) bad |= json_object_set_new(module, "head", json_integer(m->spec.head));
-    if (!bad) return module;
+    if (!bad) return json_pack("{s:o}", "module", module);
     json_decref(module);
     return NULL;
 }
@@ -119,7 +119,6 @@ tl_status tl_layer_module_read(const tl_bindings *b, const config_setting_t *mod
         if (!out->reference)
             s = tl_config_fail(b->experiment, module, err, TL_ERR_MEMORY, "out of memory");
     }
-    out->no_witness = "no witness: weights and tokens are those of the files in the manifest";
     tl_weights_close(file);
     clear(&m);
     return s;

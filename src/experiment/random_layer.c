@@ -1,25 +1,18 @@
 /* Layers with the weights of an untrained network. */
-#include <gsl/gsl_randist.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "experiment/internal.h"
-#include "tightlip/rng.h"
+#include "tightlip/random.h"
 
-enum { WEIGHTS_MAX = 100000000, WEIGHTS_IN_RECORD = 4096 };
-/* The matrices of a head, and the columns of the output matrix that belong to it. */
-enum { Q, K, V, O, PARTS };
-
-typedef struct {
-    long long d, heads, width, head, seed; /* head -1: all */
-    double std, output_std;
-} spec;
+/* More weights than this are named in records, not repeated. */
+enum { WEIGHTS_IN_RECORD = 4096 };
 
 /* "all", or a number; a variable `head` goes first. */
-static tl_status read_head(const tl_bindings *b, const config_setting_t *group, spec *r,
-                           tl_error *err)
+static tl_status read_head(const tl_bindings *b, const config_setting_t *group,
+                           tl_random_layer_spec *r, tl_error *err)
 {
+    long long head = -1;
     const tl_value *value = tl_bindings_find(b, "head");
     const config_setting_t *at = config_setting_get_member(group, "head");
     const char *word = value && value->kind == TL_VALUE_TEXT ? value->text
@@ -28,11 +21,14 @@ static tl_status read_head(const tl_bindings *b, const config_setting_t *group, 
 
     r->head = -1;
     if (word && strcmp(word, "all") == 0) return TL_OK;
-    return tl_bindings_integer(b, group, "head", "head", 0, r->heads - 1, &r->head, NULL, err);
+    const tl_status s =
+        tl_bindings_integer(b, group, "head", "head", 0, (long long)r->heads - 1, &head, NULL, err);
+    r->head = (long)head;
+    return s;
 }
 
-static tl_status read_std(const tl_bindings *b, const config_setting_t *group, spec *r,
-                          tl_error *err)
+static tl_status read_std(const tl_bindings *b, const config_setting_t *group,
+                          tl_random_layer_spec *r, tl_error *err)
 {
     bool found = false;
     tl_status s = tl_bindings_real(b, group, "std", NULL, &r->std, &found, err);
@@ -50,99 +46,46 @@ static tl_status read_std(const tl_bindings *b, const config_setting_t *group, s
     return s;
 }
 
-static tl_status read_spec(const tl_bindings *b, const config_setting_t *group, spec *r,
-                           tl_error *err)
+static tl_status read_spec(const tl_bindings *b, const config_setting_t *group,
+                           tl_random_layer_spec *r, tl_error *err)
 {
     static const char *const keys[] = {"d", "heads", "width", "std", "output_std", "seed", "head"};
     static const char *const outer[] = {"random"};
     const config_setting_t *at;
+    long long d = 0, heads = 1, width = 0, seed = 1;
     bool found = false;
     tl_status s = tl_layer_keys(b, outer, 1, err);
 
-    *r = (spec){.heads = 1, .seed = 1};
     if (!s) s = tl_config_keys(b->experiment, group, keys, sizeof keys / sizeof *keys, err);
-    if (!s) s = tl_bindings_integer(b, group, "d", "d", 1, 100000, &r->d, &found, err);
+    if (!s) s = tl_bindings_integer(b, group, "d", "d", 1, 100000, &d, &found, err);
     if (!s && !found) s = tl_config_require(b->experiment, group, "d", &at, err);
-    if (!s) s = tl_bindings_integer(b, group, "heads", NULL, 1, 100000, &r->heads, NULL, err);
-    if (!s) s = tl_bindings_integer(b, group, "width", NULL, 1, 100000, &r->width, NULL, err);
-    if (!s) s = tl_bindings_integer(b, group, "seed", NULL, 0, INT64_MAX, &r->seed, NULL, err);
-    if (!s) s = read_head(b, group, r, err);
-    if (!s) s = read_std(b, group, r, err);
-    if (!s && r->width == 0 && r->d % r->heads != 0)
+    if (!s) s = tl_bindings_integer(b, group, "heads", NULL, 1, 100000, &heads, NULL, err);
+    if (!s) s = tl_bindings_integer(b, group, "width", NULL, 1, 100000, &width, NULL, err);
+    if (!s) s = tl_bindings_integer(b, group, "seed", NULL, 0, INT64_MAX, &seed, NULL, err);
+    if (!s && width == 0 && d % heads != 0)
         s = tl_config_fail(b->experiment, group, err, TL_ERR_SHAPE,
-                           "expected a width, or d = %lld that divides by %lld heads", r->d,
-                           r->heads);
-    if (s) return s;
-    if (r->width == 0) r->width = r->d / r->heads;
-    if ((double)r->d * (double)r->heads * (double)r->width * PARTS > WEIGHTS_MAX)
-        return tl_config_fail(b->experiment, group, err, TL_ERR_LIMIT,
-                              "expected at most %d weights, found more", WEIGHTS_MAX);
-    return TL_OK;
-}
-
-/* Every matrix has a stream of its own, so that a head alone has the weights it has among all. */
-static tl_status draw(const spec *r, size_t h, int part, double std, double *a)
-{
-    gsl_rng *rng = tl_rng_stream_alloc((uint64_t)r->seed, 1 + h, (uint64_t)part);
-    const size_t count = (size_t)r->width * (size_t)r->d;
-
-    if (!rng) return TL_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++) a[i] = gsl_ran_gaussian_ziggurat(rng, std);
-    gsl_rng_free(rng);
-    return TL_OK;
-}
-
-/* Head h as number `slot` of `count`; its part of the output matrix stands last in its weights. */
-static tl_status draw_head(const spec *r, tl_kind kind, size_t h, size_t slot, size_t count,
-                           double *weights, tl_head *head, double *output)
-{
-    const size_t k = (size_t)r->width, d = (size_t)r->d, size = k * d;
-    tl_status s = TL_OK;
-
-    for (int part = Q; !s && part < PARTS; part++)
-        s = draw(r, h, part, part == O ? r->output_std : r->std, weights + (size_t)part * size);
-    for (size_t i = 0; !s && i < d; i++)
-        memcpy(output + (i * count + slot) * k, weights + O * size + i * k, k * sizeof *output);
-    *head = (tl_head){.k = k,
-                      .v = k,
-                      .Q = weights + Q * size,
-                      .K = weights + K * size,
-                      .V = weights + V * size,
-                      .scale = 1 / sqrt((double)k)};
-    if (kind == TL_KIND_L2) { /* tied, and the factor belongs to the kind */
-        head->K = NULL;
-        head->scale = 1;
-    }
-    if (kind == TL_KIND_COSINE) head->scale = 1; /* tau is in its place */
-    return s;
+                           "expected a width, or d = %lld that divides by %lld heads", d, heads);
+    *r = (tl_random_layer_spec){.d = (size_t)d,
+                                .heads = (size_t)heads,
+                                .width = (size_t)(width ? width : d / heads),
+                                .seed = (uint64_t)seed};
+    if (!s) s = read_head(b, group, r, err);
+    return s ? s : read_std(b, group, r, err);
 }
 
 tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
     const config_setting_t *group = config_setting_get_member(b->attention, "random");
-    spec r;
+    tl_random_layer_spec r;
+    tl_error inner = {0};
     tl_status s = read_spec(b, group, &r, err);
 
     if (s) return s;
-    const size_t count = r.head < 0 ? (size_t)r.heads : 1, d = (size_t)r.d;
-    const size_t size = PARTS * d * (size_t)r.width;
-    tl_head *head = calloc(count, sizeof *head);
-    double *weights = calloc(count * size, sizeof *weights);
-    double *output = calloc(d * count * (size_t)r.width, sizeof *output);
-    tl_error inner = {0};
-
-    s = head && weights && output ? TL_OK : TL_ERR_MEMORY;
-    for (size_t i = 0; !s && i < count; i++)
-        s = draw_head(&r, out->kind, r.head < 0 ? i : (size_t)r.head, i, count, weights + i * size,
-                      &head[i], output);
-    if (!s)
-        s = tl_layer_alloc(&out->layer, out->kind, out->mask, d, count, head, output, d, &inner);
-    if (count * size > WEIGHTS_IN_RECORD)
-        out->no_witness = "no witness: the weights are drawn from the seed in the manifest";
-    free(head);
-    free(weights);
-    free(output);
-    return s ? tl_config_fail(b->experiment, group, err, s, "%s",
-                              inner.text[0] ? inner.text : tl_status_text(s))
-             : TL_OK;
+    s = tl_random_layer(&r, out->kind, out->mask, &out->layer, &inner);
+    const size_t heads = r.head < 0 ? r.heads : 1;
+    if (!s && 4 * heads * r.width * r.d > WEIGHTS_IN_RECORD) {
+        out->reference = json_pack("{s:o}", "random", tl_random_layer_to_json(&r, out->layer));
+        if (!out->reference) s = tl_fail(&inner, TL_ERR_MEMORY, "out of memory");
+    }
+    return s ? tl_config_fail(b->experiment, group, err, s, "%s", inner.text) : TL_OK;
 }

@@ -129,24 +129,17 @@ static tl_problem witness_of(const tl_experiment *ex, const tl_cell *cell, const
                         .log10_value = p->norm.log_value / TL_LN10};
 }
 
+/* Weights too many to repeat in every record are named; a search may have moved them. */
+static bool by_reference(const tl_cell *cell)
+{
+    return cell->attention.reference && !cell->searched;
+}
+
 static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const point *p)
 {
     const tl_problem problem = witness_of(ex, cell, p);
 
-    return tl_problem_to_json(&problem);
-}
-
-/* Large weights at tokens of their own follow from the manifest; repeating them in every record
- * would take megabytes. */
-static int set_witness(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p)
-{
-    if (cell->searched || !cell->attention.no_witness)
-        return json_object_set_new(record, "witness", witness_json(ex, cell, p));
-    if (cell->attention.reference)
-        return json_object_set_new(record, "witness",
-                                   tl_witness_refer(witness_json(ex, cell, p), ex, cell));
-    return json_object_set_new(record, "witness", json_null()) ||
-           json_object_set_new(record, "why", json_string(cell->attention.no_witness));
+    return by_reference(cell) ? tl_witness_refer(&problem, ex, cell) : tl_problem_to_json(&problem);
 }
 
 static int set_given(json_t *record, const point *given)
@@ -197,7 +190,7 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || (given && set_given(record, given));
     bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
-    bad = bad || set_witness(record, ex, cell, p);
+    bad = bad || json_object_set_new(record, "witness", witness_json(ex, cell, p));
     if (!bad) return record;
     json_decref(record);
     return NULL;
@@ -208,29 +201,22 @@ static bool is_number(double x)
     return !isnan(x) && !(isinf(x) && x > 0);
 }
 
-/* What was found and the bounds, in ball arithmetic; of cells whose witness is in the record, so
- * that it can be certified again. */
+/* What was found and the bounds, in ball arithmetic. */
 static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p,
                    const point *given, const tl_bound_table *table)
 {
     const tl_problem witness = witness_of(ex, cell, p);
-    static const char why[] = "the record holds no witness";
-
-    if (json_is_null(json_object_get(record, "witness")))
-        return json_object_set_new(json_object_get(record, "lower"), "certified_why",
-                                   json_string(why)) ||
-               json_object_set_new(record, "upper_certified_why", json_string(why));
     int bad = tl_certified_set_lower(json_object_get(record, "lower"), &witness);
 
     if (given) {
         const tl_problem at_tokens = witness_of(ex, cell, given);
         bad = bad || tl_certified_set_lower(json_object_get(record, "given"), &at_tokens);
     }
-    /* In ball arithmetic bounds of a wide layer at a long text cost more than all else in its cell.
-     */
-    if (cell->attention.reference && !cell->searched)
-        return bad || json_object_set_new(record, "upper_certified_why",
-                                          json_string("trained weights: tightlip verify does it"));
+    if (by_reference(cell) && ex->bounds > 0)
+        return bad ||
+               json_object_set_new(record, "upper_certified_why",
+                                   json_string("a wide layer at many tokens: they would cost "
+                                               "more than all else in the cell"));
     return bad || tl_certified_set_bounds(record, ex, cell, &witness, table);
 }
 

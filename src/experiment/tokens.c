@@ -94,16 +94,19 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *group,
     return s;
 }
 
-json_t *tl_tokens_reference(const tl_bindings *b)
+json_t *tl_tokens_reference(const tl_bindings *b, const tl_measure *tokens)
 {
     const config_setting_t *at = b->experiment->tokens;
     const config_setting_t *domain = b->experiment->domain;
     char *file = NULL, *tensor = NULL;
     json_t *reference = NULL;
 
-    if (!at || !config_setting_is_group(at) || config_setting_length(at) != 2 ||
-        !config_setting_get_member(at, "file") || !config_setting_get_member(at, "tensor") ||
+    if (!at || !config_setting_is_group(at) ||
         (domain && config_setting_get_member(domain, "snap")))
+        return NULL;
+    if (config_setting_get_member(at, "construction")) return tl_tokens_drawn(b, tokens);
+    if (config_setting_length(at) != 2 || !config_setting_get_member(at, "file") ||
+        !config_setting_get_member(at, "tensor"))
         return NULL;
     if (tl_bindings_text(b, at, "file", NULL, &file, NULL) == TL_OK &&
         tl_bindings_text(b, at, "tensor", NULL, &tensor, NULL) == TL_OK && file && tensor)

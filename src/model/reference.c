@@ -1,4 +1,4 @@
-/* Problem documents that name weights and tokens by file. */
+/* Problem documents that name weights and tokens instead of holding them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,9 @@
 
 #include "tightlip/model.h"
 #include "tightlip/problem.h"
+#include "tightlip/random.h"
+
+enum { MOST_TOKENS = 1000000 };
 
 static tl_status get_text(const json_t *reference, const char *place, const char *key,
                           const char **out, tl_error *err)
@@ -66,6 +69,7 @@ static int put_layer(json_t *attention, const tl_layer *layer)
         if (kind && strcmp(kind, "cosine") == 0) (void)json_object_del(head, "scale");
     }
     (void)json_object_del(attention, "module");
+    (void)json_object_del(attention, "random");
     json_decref(whole);
     return bad;
 }
@@ -99,6 +103,25 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
     return s;
 }
 
+static tl_status resolve_random(json_t *attention, const json_t *reference, tl_error *err)
+{
+    const char *name = json_string_value(json_object_get(attention, "kind"));
+    tl_kind kind = TL_KIND_DOT;
+    tl_layer *layer = NULL;
+    tl_status s = TL_OK;
+
+    if (!name || tl_kind_from_name(name, &kind))
+        return tl_fail(err, TL_ERR_PARSE, "attention.kind: expected a kind of attention");
+    s = tl_random_layer_from_json(reference, kind, &layer, err);
+    if (s) {
+        tl_error_prefix(err, "attention.random");
+        return s;
+    }
+    if (put_layer(attention, layer)) s = tl_fail(err, TL_ERR_MEMORY, "attention: out of memory");
+    tl_layer_free(layer);
+    return s;
+}
+
 static json_t *rows_json(const double *x, size_t rows, size_t cols)
 {
     json_t *list = json_array();
@@ -112,35 +135,105 @@ static json_t *rows_json(const double *x, size_t rows, size_t cols)
     return list;
 }
 
-static tl_status resolve_tokens(json_t *document, const json_t *reference, const char *directory,
-                                tl_error *err)
+static tl_status read_tensor(const json_t *reference, const char *directory, double **x,
+                             size_t *rows, size_t *cols, tl_error *err)
 {
     static const char place[] = "tokens";
     tl_weights *file = NULL;
     const char *tensor;
-    double *x = NULL;
-    size_t rows, cols;
     tl_status s = get_text(reference, place, "tensor", &tensor, err);
 
     if (!s) s = open_file(reference, place, directory, &file, err);
-    if (!s) s = tl_weights_read(file, tensor, &x, &rows, &cols, err);
-    if (!s && json_object_set_new(document, "tokens", rows_json(x, rows, cols)))
-        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
-    free(x);
+    if (!s) s = tl_weights_read(file, tensor, x, rows, cols, err);
     tl_weights_close(file);
+    return s;
+}
+
+/* Row k repeat[k] times. */
+static tl_status repeat_rows(const json_t *reference, json_t **out, tl_error *err)
+{
+    const json_t *rows = json_object_get(reference, "rows");
+    const json_t *repeat = json_object_get(reference, "repeat");
+    const size_t count = json_array_size(rows);
+    json_int_t total = 0;
+
+    *out = NULL;
+    if (count == 0 || json_array_size(repeat) != count || json_object_size(reference) != 2)
+        return tl_fail(err, TL_ERR_PARSE,
+                       "tokens: expected rows and as many numbers in repeat, and nothing else");
+    for (size_t k = 0; k < count; k++) {
+        const json_int_t times = json_integer_value(json_array_get(repeat, k));
+        if (times < 1 || times > MOST_TOKENS - total)
+            return tl_fail(err, TL_ERR_PARSE,
+                           "tokens.repeat[%zu]: expected an integer of at least 1, and at most %d "
+                           "tokens in all",
+                           k, MOST_TOKENS);
+        total += times;
+    }
+    *out = json_array();
+    for (size_t k = 0; *out && k < count; k++)
+        for (json_int_t i = json_integer_value(json_array_get(repeat, k)); i > 0; i--)
+            if (json_array_append(*out, json_array_get(rows, k)))
+                return tl_fail(err, TL_ERR_MEMORY, "tokens: out of memory");
+    return *out ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "tokens: out of memory");
+}
+
+static tl_status resolve_tokens(json_t *document, const json_t *reference, const char *directory,
+                                tl_error *err)
+{
+    const json_t *drawn = json_object_get(reference, "random");
+    json_t *list = NULL;
+    double *x = NULL;
+    size_t rows, cols;
+    tl_status s;
+
+    if (json_object_get(reference, "rows")) {
+        s = repeat_rows(reference, &list, err);
+    } else {
+        s = drawn ? tl_random_tokens_from_json(drawn, &x, &rows, &cols, err)
+                  : read_tensor(reference, directory, &x, &rows, &cols, err);
+        if (s && drawn) tl_error_prefix(err, "tokens.random");
+        if (!s) list = rows_json(x, rows, cols);
+        free(x);
+    }
+    if (!s && json_object_set(document, "tokens", list))
+        s = tl_fail(err, TL_ERR_MEMORY, "tokens: out of memory");
+    json_decref(list);
     return s;
 }
 
 tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed, tl_error *err)
 {
     json_t *attention = json_object_get(document, "attention");
-    const bool module = json_object_get(attention, "module") != NULL;
+    const json_t *module = json_object_get(attention, "module");
+    const json_t *drawn = json_object_get(attention, "random");
     const json_t *tokens = json_object_get(document, "tokens");
     const bool named = json_is_object(tokens);
     tl_status s = TL_OK;
 
-    if (changed) *changed = module || named;
+    if (changed) *changed = module || drawn || named;
+    if (module && drawn)
+        return tl_fail(err, TL_ERR_PARSE, "attention: expected module or random, found both");
     if (named) s = resolve_tokens(document, tokens, directory, err);
     if (!s && module) s = resolve_module(attention, directory, err);
+    if (!s && drawn) s = resolve_random(attention, drawn, err);
+    return s;
+}
+
+tl_status tl_model_read_problem(const char *path, tl_problem *out, tl_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("");
+    json_t *root = NULL;
+    tl_status s = directory ? tl_problem_load_json(path, &root, err)
+                            : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
+
+    if (!s) {
+        s = tl_model_resolve(root, directory, NULL, err);
+        if (s) tl_error_prefix(err, "%s", path);
+        if (!s) s = tl_problem_from_json(root, path, out, err);
+        json_decref(root);
+    }
+    free(directory);
     return s;
 }
