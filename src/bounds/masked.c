@@ -54,7 +54,8 @@ static void set_rows(head *s)
 static void fill_rows(const head *s, size_t part, double log_unit, tl_bounds_part_rows *rows)
 {
     const size_t from = s->mask->start[part], m = rows->m;
-    const double c = exp(tl_bounds_up(log(s->c) - log_unit, fabs(log(s->c)) + log_unit));
+    const double log_c = log(s->c), size_c = tl_bounds_finite(log_c) + log_unit;
+    const double c = exp(tl_bounds_up(log_c - log_unit, size_c));
 
     for (size_t k = 0; k < m; k++) {
         const size_t length = s->mask->length[from + k], *token = s->mask->token + from;
@@ -90,10 +91,10 @@ static double log_uniform(const head *s, size_t part)
 {
     const size_t from = s->mask->start[part], end = s->mask->start[part + 1];
     const double log_m = log((double)(end - from));
-    double log_f = 0;
+    double log_f = -(double)INFINITY;
 
     for (size_t k = from; k < end; k++) log_f = fmax(log_f, s->log_f[s->mask->length[k]]);
-    return tl_bounds_log_merge(tl_bounds_up((log_m + log_f) / 2, log_m + log_f), s->g, s->c);
+    return tl_bounds_log_merge(tl_bounds_up((log_m + log_f) / 2, log_m + fabs(log_f)), s->g, s->c);
 }
 
 /* At most `density` m rows see m tokens or fewer, for every m. */
