@@ -16,9 +16,16 @@
 void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const double *a,
              size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc);
 
-/* The same in single precision by BLAS, with beta = 0. */
+/* The same in single precision, always by BLAS. */
 void tl_gemm_single(char ta, char tb, size_t m, size_t n, size_t k, float alpha, const float *a,
-                    size_t lda, const float *b, size_t ldb, float *c, size_t ldc);
+                    size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
+
+/* Derivative of the softmax, row by row: t_ij <- p_ij (t_ij - sum_l p_il t_il), from the tangents
+ * of the logits to those of the weights (the map is its own adjoint). Rows ldp and ldt apart. */
+void tl_softmax_tangent(size_t rows, size_t cols, const double *p, size_t ldp, double *t,
+                        size_t ldt);
+void tl_softmax_tangent_single(size_t rows, size_t cols, const float *p, size_t ldp, float *t,
+                               size_t ldt);
 
 double tl_dot(size_t n, const double *x, const double *y);
 /* Euclidean norm without overflow or underflow. */

@@ -58,6 +58,40 @@ typedef struct {
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
 
+/* How far tl_norm_layer goes. Zeros stand for the defaults. */
+typedef struct {
+    double tolerance; /* relative residual of the singular pair at which to stop; default 1e-4: the
+                         value's error is its square over the relative gap */
+    size_t steps;     /* Lanczos steps at most; default 500 */
+    size_t basis;     /* vectors kept before a restart; default 16 */
+    size_t memory;    /* bytes that attention weights of all heads may take, kept between products;
+                         above, they are computed again in every product. Default 2^28 */
+    bool single;      /* products in single precision while iterating */
+} tl_norm_settings;
+
+typedef struct {
+    double value;    /* |J v| / |v|, both in double precision: a lower bound to rounding however the
+                        v was found */
+    double residual; /* |J'u - value v| / value, in double precision */
+    size_t steps;
+    bool converged; /* the residual is at most the tolerance */
+    bool kept;      /* the attention weights were kept between products */
+    size_t bytes;   /* allocated at the peak */
+} tl_norm_layer_result;
+
+/* Spectral norm of a layer with many single tokens, by Golub-Kahan-Lanczos with products over
+ * panels of rows: in flight are O(n (d + H (k + v)) (2 basis + 10)) numbers, a panel of weights,
+ * and the weights of all heads where `memory` allows. direction n x d (NULL: not wanted): v. For
+ * kind dot, masks none and causal, every token listed once. Rounding of the value: a few units
+ * times 1 + the largest logit, relative to |V| |v|; tl_norm_compute is the one to ask where
+ * attention is saturated. Errors: TL_ERR_UNSUPPORTED (another kind or mask, a multiplicity above
+ * 1), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC (logits overflow), TL_ERR_MEMORY. Cost: steps (4
+ * n d H (2 k + v) + 8 n^2 H max(k, v)) multiplications and additions, half of the second term under
+ * a causal mask. */
+TL_MUST_USE tl_status tl_norm_layer(const tl_layer *layer, const tl_measure *mu,
+                                    const tl_norm_settings *settings, double *direction,
+                                    tl_norm_layer_result *result, tl_error *err);
+
 /* The bilinear form that attains a norm at its own point: norm = psi'(joint block)phi + omega'S_a
  * w, both blocks in the coordinates of tl_jacobian. Its derivative at fixed psi, phi, omega, w is
  * that of the norm. Arrays owned by the caller: psi m out, phi m d, omega out, w d. */

@@ -98,10 +98,10 @@ void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const
 }
 
 void tl_gemm_single(char ta, char tb, size_t m, size_t n, size_t k, float alpha, const float *a,
-                    size_t lda, const float *b, size_t ldb, float *c, size_t ldc)
+                    size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc)
 {
     if (m == 0 || n == 0) return;
     cblas_sgemm(CblasRowMajor, ta == 'N' ? CblasNoTrans : CblasTrans,
                 tb == 'N' ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)k, alpha, a, (int)lda,
-                b, (int)ldb, 0, c, (int)ldc);
+                b, (int)ldb, beta, c, (int)ldc);
 }

@@ -130,7 +130,7 @@ void tl_transformer_linear(tl_transformer_work *w, const float *weight, const fl
 {
     if (w->precision == TL_PRECISION_SINGLE) {
         narrow(w->n, in, x, in, w->a);
-        tl_gemm_single('N', 'T', w->n, out, in, 1, w->a, in, weight, in, w->c, out);
+        tl_gemm_single('N', 'T', w->n, out, in, 1, w->a, in, weight, in, 0, w->c, out);
         widen(w->n, out, w->c, y, out);
     } else {
         for (size_t from = 0; from < out; from += ROWS_AT_ONCE) {
@@ -154,6 +154,6 @@ void tl_transformer_product(tl_transformer_work *w, char tb, size_t m, size_t n,
     const size_t rows = tb == 'N' ? k : n, cols = tb == 'N' ? n : k;
     narrow(m, k, a, lda, w->a);
     narrow(rows, cols, b, ldb, w->b);
-    tl_gemm_single('N', tb, m, n, k, (float)alpha, w->a, k, w->b, cols, w->c, n);
+    tl_gemm_single('N', tb, m, n, k, (float)alpha, w->a, k, w->b, cols, 0, w->c, n);
     widen(m, n, w->c, c, ldc);
 }

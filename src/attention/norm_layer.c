@@ -1,0 +1,122 @@
+/* The spectral norm of a layer with many tokens. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/panels.h"
+
+enum { STEPS = 500, BASIS = 16 };
+static const double TOLERANCE = 1e-4;
+static const size_t MEMORY = (size_t)1 << 28;
+
+typedef struct {
+    tl_panels *fine;
+    tl_panels_single *coarse; /* NULL: double precision throughout */
+    tl_gkl *gkl;
+    double *u, *v, *back;
+    size_t rows, cols;
+} work;
+
+static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *err)
+{
+    if (layer->d != mu->d)
+        return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu, found %zu", layer->d, mu->d);
+    if (layer->kind != TL_KIND_DOT || layer->mask == TL_MASK_GENERAL)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "norm over panels: expected kind \"dot\" without a mask or with mask "
+                       "\"causal\", found kind \"%s\" and mask \"%s\"",
+                       tl_kind_name(layer->kind), tl_mask_name(layer->mask));
+    if (mu->n != mu->m)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "norm over panels: expected every token listed once, found %zu atoms for "
+                       "%llu tokens",
+                       mu->m, (unsigned long long)mu->n);
+    return TL_OK;
+}
+
+static void work_clear(work *w)
+{
+    tl_panels_free(w->fine);
+    tl_panels_single_free(w->coarse);
+    tl_gkl_free(w->gkl);
+    free(w->u);
+    free(w->v);
+    free(w->back);
+}
+
+static tl_status iterate(work *w, const tl_norm_settings *s, tl_norm_layer_result *result)
+{
+    const tl_operator op = {w->rows, w->cols, w->coarse ? tl_panels_single_apply : tl_panels_apply,
+                            w->coarse ? tl_panels_single_apply_t : tl_panels_apply_t,
+                            w->coarse ? (const void *)w->coarse : w->fine};
+    const tl_gkl_settings settings = {.max_steps = s->steps ? s->steps : STEPS,
+                                      .tolerance = s->tolerance > 0.0 ? s->tolerance : TOLERANCE,
+                                      .top_only = true};
+    tl_gkl_result found;
+    tl_status status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis ? s->basis : BASIS);
+    if (!status) status = tl_gkl_run(w->gkl, &op, &settings, w->u, w->v, &found);
+    if (status) return status;
+    result->steps = found.steps;
+    result->value = found.sigma;
+    result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;
+    return TL_OK;
+}
+
+/* Value and residual of v anew in double precision. */
+static void measure(work *w, tl_norm_layer_result *result)
+{
+    const double length = tl_nrm2(w->cols, w->v);
+    for (size_t i = 0; i < w->cols; i++) w->v[i] /= length;
+    tl_panels_apply(w->fine, w->v, w->u);
+    const double sigma = result->value = tl_nrm2(w->rows, w->u);
+    if (!(sigma > 0.0)) return;
+    for (size_t i = 0; i < w->rows; i++) w->u[i] /= sigma;
+    tl_panels_apply_t(w->fine, w->u, w->back);
+    tl_axpy(w->cols, -sigma, w->v, w->back);
+    result->residual = tl_nrm2(w->cols, w->back) / sigma;
+}
+
+static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
+                         const tl_norm_settings *s, tl_norm_layer_result *result)
+{
+    const size_t memory = s->memory ? s->memory : MEMORY;
+    const size_t basis = s->basis ? s->basis : BASIS;
+    bool kept;
+    w->rows = mu->m * layer->out;
+    w->cols = mu->m * layer->d;
+    w->u = malloc(w->rows * sizeof(double));
+    w->v = calloc(w->cols, sizeof(double));
+    w->back = malloc(w->cols * sizeof(double));
+    if (!w->u || !w->v || !w->back) return TL_ERR_MEMORY;
+    /* Two double-precision products at the end do not pay for keeping those weights. */
+    tl_status status = tl_panels_alloc(&w->fine, layer, mu, s->single ? 0 : memory);
+    if (!status && s->single) status = tl_panels_single_alloc(&w->coarse, layer, mu, memory);
+    if (status) return status;
+    result->bytes = tl_panels_bytes(w->fine, &result->kept);
+    if (w->coarse) result->bytes += tl_panels_single_bytes(w->coarse, &kept);
+    if (w->coarse) result->kept = kept;
+    result->bytes += (basis + 2) * (w->rows + w->cols) * sizeof(double);
+    status = iterate(w, s, result);
+    if (!status && w->coarse) measure(w, result);
+    result->converged = result->residual <= (s->tolerance > 0.0 ? s->tolerance : TOLERANCE);
+    return status;
+}
+
+tl_status tl_norm_layer(const tl_layer *layer, const tl_measure *mu,
+                        const tl_norm_settings *settings, double *direction,
+                        tl_norm_layer_result *result, tl_error *err)
+{
+    *result = (tl_norm_layer_result){0};
+    work w = {0};
+    tl_status status = check(layer, mu, err);
+    if (status) return status;
+    status = compute(&w, layer, mu, settings, result);
+    if (!status && direction) memcpy(direction, w.v, w.cols * sizeof(double));
+    work_clear(&w);
+    if (status == TL_ERR_NUMERIC)
+        return tl_fail(err, status, "attention logits: expected finite values, found an overflow");
+    if (status)
+        return tl_fail(err, status, "norm of %zu tokens over panels: %s", mu->m,
+                       tl_status_text(status));
+    return TL_OK;
+}

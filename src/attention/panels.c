@@ -1,0 +1,9 @@
+#include "attention/panels.h"
+
+#define REAL double
+#define GEMM tl_gemm
+#define TANGENT tl_softmax_tangent
+#define EXP exp
+#define NAME(x) tl_panels##x
+
+#include "attention/panels_body.h"

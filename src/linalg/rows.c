@@ -1,0 +1,50 @@
+#include "linalg/wide.h"
+#include "tightlip/linalg.h"
+
+typedef float wide16f __attribute__((vector_size(64), aligned(4), may_alias));
+
+/* rows x cols, `real` by `real`; each row is summed in `lanes` partial sums. */
+#define TANGENT(name, real, vector, lanes)                                                        \
+    WIDE_BODY void name(size_t rows, size_t cols, const real *p, size_t ldp, real *t, size_t ldt) \
+    {                                                                                             \
+        for (size_t i = 0; i < rows; i++) {                                                       \
+            const real *p_i = p + i * ldp;                                                        \
+            real *t_i = t + i * ldt, mean = 0;                                                    \
+            vector a = {0}, b = {0};                                                              \
+            size_t j = 0;                                                                         \
+            for (; j + 2 * (lanes) <= cols; j += 2 * (lanes)) {                                   \
+                a += *(const vector *)(p_i + j) * *(const vector *)(t_i + j);                     \
+                b += *(const vector *)(p_i + j + (lanes)) * *(const vector *)(t_i + j + (lanes)); \
+            }                                                                                     \
+            a += b;                                                                               \
+            for (size_t r = 0; r < (lanes); r++) mean += a[r];                                    \
+            for (; j < cols; j++) mean += p_i[j] * t_i[j];                                        \
+            for (j = 0; j + (lanes) <= cols; j += (lanes)) {                                      \
+                vector *t_j = (vector *)(t_i + j);                                                \
+                *t_j = *(const vector *)(p_i + j) * (*t_j - mean);                                \
+            }                                                                                     \
+            for (; j < cols; j++) t_i[j] = p_i[j] * (t_i[j] - mean);                              \
+        }                                                                                         \
+    }
+TANGENT(tangent_body, double, wide8, 8)
+TANGENT(tangent_single_body, float, wide16f, 16)
+#undef TANGENT
+
+WIDE_VARIANTS(tangent,
+              (size_t rows, size_t cols, const double *p, size_t ldp, double *t, size_t ldt),
+              (rows, cols, p, ldp, t, ldt))
+WIDE_VARIANTS(tangent_single,
+              (size_t rows, size_t cols, const float *p, size_t ldp, float *t, size_t ldt),
+              (rows, cols, p, ldp, t, ldt))
+
+void tl_softmax_tangent(size_t rows, size_t cols, const double *p, size_t ldp, double *t,
+                        size_t ldt)
+{
+    WIDE_CALL(tangent, (rows, cols, p, ldp, t, ldt));
+}
+
+void tl_softmax_tangent_single(size_t rows, size_t cols, const float *p, size_t ldp, float *t,
+                               size_t ldt)
+{
+    WIDE_CALL(tangent_single, (rows, cols, p, ldp, t, ldt));
+}

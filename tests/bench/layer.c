@@ -1,0 +1,160 @@
+/* The norm of a whole layer with many tokens: iteration over panels of rows.
+ *
+ *   layer D HEADS N none|causal SEED REPEATS [FILE]
+ *
+ * draws weights and tokens of the sizes of a transformer at its initialisation, writes them to FILE
+ * (doubles: x, then Q K V of head after head, then O) for the other side to read, and prints one
+ * line for double and one for single precision. */
+#include <string.h>
+
+#include "bench.h"
+#include "tightlip/linalg.h"
+#include "tightlip/rng.h"
+
+enum { PEAK = 768, PEAK_ROUNDS = 3 };
+static const double STRICT = 1e-9;      /* residual of the reference */
+static const double VALUE_LIMIT = 1e-6; /* of the value: a miss is not timed */
+
+typedef struct {
+    size_t d, heads, n, repeats;
+    tl_layer *layer;
+    tl_measure *measure;
+} bench;
+
+/* Sum of twelve uniforms: close enough to normal here, and the same everywhere. */
+static double *normal(gsl_rng *rng, size_t count, double std)
+{
+    double *x = malloc(count * sizeof *x);
+    require(x != NULL, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        double sum = -6.0;
+        for (int j = 0; j < 12; j++) sum += gsl_rng_uniform(rng);
+        x[i] = std * sum;
+    }
+    return x;
+}
+
+static void save(FILE *file, size_t count, const double *x)
+{
+    if (file) require(fwrite(x, sizeof *x, count, file) == count, "the file cannot be written");
+}
+
+static void bench_init(bench *b, tl_mask mask, uint64_t seed, const char *path)
+{
+    const size_t d = b->d, k = d / b->heads;
+    const double std = 1.5 / sqrt((double)d);
+    gsl_rng *rng = tl_rng_stream_alloc(seed, d, b->n);
+    FILE *file = path ? fopen(path, "wb") : NULL;
+    tl_head *head = calloc(b->heads, sizeof *head);
+    require(rng && head && (file || !path), "out of memory, or the file cannot be made");
+    double *x = normal(rng, b->n * d, 1.0), *O = normal(rng, d * d, std);
+    save(file, b->n * d, x);
+    for (size_t h = 0; h < b->heads; h++) {
+        head[h] = (tl_head){.k = k, .v = k, .scale = 1.0 / sqrt((double)k)};
+        save(file, k * d, head[h].Q = normal(rng, k * d, std));
+        save(file, k * d, head[h].K = normal(rng, k * d, std));
+        save(file, k * d, head[h].V = normal(rng, k * d, std));
+    }
+    save(file, d * d, O);
+    require(!tl_layer_alloc(&b->layer, TL_KIND_DOT, mask, d, b->heads, head, O, d, NULL) &&
+                !tl_measure_alloc(&b->measure, b->n, d, x, NULL, NULL, NULL) &&
+                (!file || !fclose(file)),
+            "no layer");
+    for (size_t h = 0; h < b->heads; h++) {
+        free(head[h].Q);
+        free(head[h].K);
+        free(head[h].V);
+    }
+    free(head);
+    free(x);
+    free(O);
+    gsl_rng_free(rng);
+}
+
+/* Multiplications and additions of one product. */
+static double operations(const bench *b)
+{
+    const double n = (double)b->n, d = (double)b->d, width = 3.0 * d;
+    const double pairs = b->layer->mask == TL_MASK_CAUSAL ? n * (n + 1.0) / 2.0 : n * n;
+    return 2.0 * n * d * (width + d) + 8.0 * pairs * d;
+}
+
+/* Operations per second of one large product, the machine's peak for what follows. */
+static double peak(bool single)
+{
+    const size_t size = PEAK * PEAK;
+    double *a = calloc(size, sizeof *a), *c = calloc(size, sizeof *c), best = HUGE_VAL;
+    float *f = calloc(size, sizeof *f), *g = calloc(size, sizeof *g);
+    require(a && c && f && g, "out of memory");
+    for (size_t i = 0; i < size; i++) f[i] = (float)(a[i] = sin((double)i));
+    for (int i = 0; i <= PEAK_ROUNDS; i++) {
+        const double start = cpu_seconds();
+        if (single)
+            tl_gemm_single('N', 'N', PEAK, PEAK, PEAK, 1, f, PEAK, f, PEAK, 0, g, PEAK);
+        else
+            tl_gemm('N', 'N', PEAK, PEAK, PEAK, 1, a, PEAK, a, PEAK, 0, c, PEAK);
+        if (i) best = fmin(best, cpu_seconds() - start);
+    }
+    free(a);
+    free(c);
+    free(f);
+    free(g);
+    return 2.0 * (double)size * PEAK / best;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void row(const bench *b, bool single, double reference)
+{
+    const tl_norm_settings settings = {.single = single};
+    double times[16], top = 0.0;
+    tl_norm_layer_result found;
+    for (size_t i = 0; i < b->repeats; i++) {
+        top = fmax(top, peak(single));
+        const double start = cpu_seconds();
+        require(!tl_norm_layer(b->layer, b->measure, &settings, NULL, &found, NULL), "no norm");
+        times[i] = cpu_seconds() - start;
+    }
+    require(fabs(found.value / reference - 1.0) <= VALUE_LIMIT, "the norm is not the reference");
+    qsort(times, b->repeats, sizeof *times, compare);
+    const double median = times[b->repeats / 2];
+    /* A step is two products; two more measure the pair (in single precision also in double), and
+     * logits are made once. */
+    const double count = 2.0 * (double)found.steps + 2.0;
+    printf("{\"precision\": \"%s\", \"seconds\": %.6g, \"least\": %.6g, \"most\": %.6g, "
+           "\"steps\": %zu, \"value\": %.15g, \"reference\": %.15g, \"residual\": %.3g, "
+           "\"kept\": %s, \"bytes\": %zu, \"operations\": %.6g, \"rate\": %.6g, \"peak\": %.6g}\n",
+           single ? "single" : "double", median, times[0], times[b->repeats - 1], found.steps,
+           found.value, reference, found.residual, found.kept ? "true" : "false", found.bytes,
+           count * operations(b), count * operations(b) / median, top);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    require(argc == 7 || argc == 8, "expected: layer D HEADS N none|causal SEED REPEATS [FILE]");
+    tl_blas_single_thread();
+    tl_mask mask;
+    bench b = {.d = strtoul(argv[1], NULL, 10),
+               .heads = strtoul(argv[2], NULL, 10),
+               .n = strtoul(argv[3], NULL, 10),
+               .repeats = strtoul(argv[6], NULL, 10)};
+    require(!tl_mask_from_name(argv[4], &mask) && b.heads && b.d >= b.heads && b.n && b.repeats &&
+                b.repeats <= 16,
+            "expected sizes above 0, mask none or causal, at most 16 repeats");
+    bench_init(&b, mask, strtoull(argv[5], NULL, 10), argc == 8 ? argv[7] : NULL);
+    const tl_norm_settings strict = {.tolerance = STRICT};
+    tl_norm_layer_result reference;
+    require(!tl_norm_layer(b.layer, b.measure, &strict, NULL, &reference, NULL) &&
+                reference.converged,
+            "no reference");
+    row(&b, false, reference.value);
+    row(&b, true, reference.value);
+    tl_layer_free(b.layer);
+    tl_measure_free(b.measure);
+    return 0;
+}
