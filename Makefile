@@ -294,6 +294,11 @@ mpi-check: all ## runs shared by ranks, where mpirun and mpi.h are installed
 	    $(MAKE) $(MPI_PROGRAM) && python3 tests/cluster/mpi.py $(MPI_PROGRAM); \
 	 else echo 'no MPI here: ranks are not tested; get it with make deps MPI=1'; fi
 
+.PHONY: cluster
+cluster: all mpi-check ## ranks, and the job scripts under a Slurm of one node (as root) or GNU parallel
+	@if [ -x $(MPI_PROGRAM) ]; then tests/cluster/slurm.sh $(PROGRAM) $(MPI_PROGRAM); \
+	 else tests/cluster/slurm.sh $(PROGRAM); fi
+
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
 	@$(PROGRAM) verify $(sort $(dir $(wildcard results/*/cells.ndjson))) experiments/refuted --enclose --json > $(BUILD)/verified.json; \
@@ -335,6 +340,27 @@ sanitize: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	    CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' tests \
 	    $(if $(filter src/cli/main.c,$(CLI_C)),$(BUILD)/sanitize/tightlip)
 	@tests/support/sanitized.sh $(BUILD)/sanitize $(TEST_C:tests/%.c=$(BUILD)/sanitize/tests/%)
+
+VALGRIND_SECONDS ?= 300
+.PHONY: valgrind
+valgrind: $(TESTS) $(PROGRAM) ## unit tests and the quick experiment under memcheck, VALGRIND_SECONDS each
+	@tests/support/valgrind.sh $(BUILD)/valgrind $(VALGRIND_SECONDS) $(PROGRAM) $(TESTS)
+
+.PHONY: coverage
+coverage: ## line coverage of src by unit tests and command line, and what is left (gcovr)
+	@command -v gcovr > /dev/null || { echo 'no gcovr here: apt install gcovr'; exit 1; }
+	@$(MAKE) BUILD=$(BUILD)/coverage LDFLAGS= \
+	    CFLAGS='-O1 -g --coverage -fprofile-update=atomic' tests $(BUILD)/coverage/tightlip
+	@$(MAKE) BUILD=$(BUILD)/coverage LDFLAGS= \
+	    CFLAGS='-O1 -g --coverage -fprofile-update=atomic' coverage-run
+
+.PHONY: coverage-run
+coverage-run:
+	-@find $(BUILD) -name '*.gcda' -delete
+	-@tests/support/run.sh $(TESTS) | tail -n 1
+	-@tests/cli/run.sh $(PROGRAM) | tail -n 1
+	@gcovr --root . --filter 'src/' --object-directory $(BUILD) --exclude-unreachable-branches \
+	    --print-summary --fail-under-line 90 $(BUILD)/obj/src
 
 .PHONY: race
 race: ## the parallel parts under ThreadSanitizer (clang, libomp)
