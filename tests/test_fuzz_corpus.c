@@ -55,6 +55,12 @@ Test(fuzz_corpus, weights)
     cr_expect(replay("tests/fuzz/corpus/npz", "", fuzz_weights) > 1);
 }
 
+Test(fuzz_corpus, tokenizers)
+{
+    cr_expect(replay("tests/fuzz/corpus/tokenizer", "", fuzz_tokenizer) > 3);
+    cr_expect(replay("tests/fuzz/corpus/ids", "", fuzz_ids) > 1);
+}
+
 Test(fuzz_corpus, images)
 {
     cr_expect(replay("tests/fuzz/corpus/images", "", fuzz_images) > 0);

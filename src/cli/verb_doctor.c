@@ -13,6 +13,7 @@
 #include "tightlip/conjecture.h"
 #include "tightlip/images.h"
 #include "tightlip/linalg.h"
+#include "tightlip/tokenizer.h"
 #include "tightlip/version.h"
 #include "tightlip/weights.h"
 
@@ -49,7 +50,7 @@ static finding of(const char *part, bool present, const char *state, const char 
     return (finding){part, present ? state : "missing", use, get, present};
 }
 
-enum { FINDINGS = 11 };
+enum { FINDINGS = 12 };
 
 static void examine(finding *out)
 {
@@ -72,8 +73,10 @@ static void examine(finding *out)
                 "libmatio-dev, then build again");
     out[9] = of("protobuf-c", tl_weights_reads_onnx(), "present", "weights in ONNX files",
                 "libprotobuf-c-dev protobuf-c-compiler, then build again");
-    out[10] = of("MPI", tl_cli_mpi() != NULL, tl_cli_mpi(), "mpirun -n R tightlip run",
-                "libopenmpi-dev openmpi-bin, then make MPI=1");
+    out[10] = of("unistring", tl_tokenizer_available(), "present", "tokenisers",
+                 "libunistring-dev, then build again");
+    out[11] = of("MPI", tl_cli_mpi() != NULL, tl_cli_mpi(), "mpirun -n R tightlip run",
+                 "libopenmpi-dev openmpi-bin, then make MPI=1");
 }
 
 static tl_status run_doctor(tl_cli_call *call, tl_error *err)
