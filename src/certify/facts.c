@@ -1,4 +1,6 @@
 /* Norms of the matrices of a layer as enclosures. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "certify/internal.h"
@@ -70,8 +72,11 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
 {
     const tl_layer *layer = s->layer;
 
-    *f = (tl_certify_facts){
-        .prec = s->prec, .heads = layer->heads, .infinite = s->mu->n == 0, .state = s};
+    *f = (tl_certify_facts){.prec = s->prec,
+                            .heads = layer->heads,
+                            .infinite = s->mu->n == 0,
+                            .state = s,
+                            .domain = domain};
     f->head = calloc(layer->heads, sizeof *f->head);
     if (!f->head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
     fmpz_init_set_ui(f->n, s->mu->n);
@@ -87,6 +92,13 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
         arb_mat_clear(centre);
     }
     arb_add(f->radius_origin, f->radius_origin, f->radius, f->prec);
+    /* Domains that are no balls may reach less far from the origin than the ball about their
+     * centre; the margin covers the rounding of a stored token, as in tl_bound_query_domain. */
+    if (domain->kind != TL_DOMAIN_BALL && isfinite(domain->radius_origin)) {
+        arb_set_d(f->norm_o,
+                  domain->radius_origin * (1 + 4 * ((double)domain->d + 8) * DBL_EPSILON));
+        arb_min(f->radius_origin, f->radius_origin, f->norm_o, f->prec);
+    }
     arb_one(f->norm_o);
     if (layer->O && whole) {
         arb_mat_t O;

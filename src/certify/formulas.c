@@ -120,34 +120,44 @@ static void causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
     arb_clear(c);
 }
 
-/* n sup sigma + 2 n sup sigma' g over logits in [bias - g, bias + g]. */
-static void sigmoid(arb_t value, const tl_certify_facts *f, size_t h)
+void tl_certify_sigmoid_suprema(arb_t top, arb_t change, const tl_certify_facts *f, size_t h)
 {
-    arb_t g, t, slope;
+    arb_t g, t, nearest;
 
     arb_init(g);
     arb_init(t);
-    arb_init(slope);
+    arb_init(nearest);
     origin_g(g, f, h);
     arb_set_d(t, f->state->layer->bias);
-    arb_add(value, t, g, f->prec);
-    arb_neg(value, value);
-    arb_exp(value, value, f->prec);
-    arb_add_ui(value, value, 1, f->prec);
-    arb_inv(value, value, f->prec);
+    arb_add(top, t, g, f->prec);
+    arb_neg(top, top);
+    arb_exp(top, top, f->prec);
+    arb_add_ui(top, top, 1, f->prec);
+    arb_inv(top, top, f->prec);
     /* sigma' is largest at the logit nearest to zero: 1 / (2 + e^s + e^-s). */
     arb_abs(t, t);
     arb_sub(t, t, g, f->prec);
-    arb_zero(slope);
-    arb_max(t, t, slope, f->prec);
+    arb_max(t, t, nearest, f->prec);
     arb_cosh(t, t, f->prec);
     arb_add_ui(t, t, 1, f->prec);
-    arb_div(slope, g, t, f->prec); /* 2 g sigma' */
-    arb_add(value, value, slope, f->prec);
-    arb_mul_fmpz(value, value, f->n, f->prec);
-    arb_clear(slope);
+    arb_div(change, g, t, f->prec);
+    arb_mul_2exp_si(change, change, -1);
+    arb_clear(nearest);
     arb_clear(t);
     arb_clear(g);
+}
+
+/* n (sup sigma + 2 sup sigma' g) */
+static void sigmoid(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    arb_t change;
+
+    arb_init(change);
+    tl_certify_sigmoid_suprema(value, change, f, h);
+    arb_mul_2exp_si(change, change, 1);
+    arb_add(value, value, change, f->prec);
+    arb_mul_fmpz(value, value, f->n, f->prec);
+    arb_clear(change);
 }
 
 typedef struct {
@@ -170,6 +180,16 @@ static const formula table[] = {
     {"lipschitznorm", false, false, tl_certify_lipschitznorm},
     {"released-helper", true, true, tl_certify_released},
     {"yudin-local", true, false, tl_certify_yudin},
+};
+
+/* Bounds that combine their heads themselves; none has a value at n = infinity. */
+static const struct {
+    const char *key;
+    void (*value)(arb_t value, const tl_certify_facts *f);
+} whole[] = {
+    {"scsa", tl_certify_scsa},       {"scsa-sharp", tl_certify_scsa_sharp},
+    {"kim-2", tl_certify_kim_2},     {"kim-2-printed", tl_certify_kim_2_printed},
+    {"kim-inf", tl_certify_kim_inf}, {"sigmoid-fro", tl_certify_sigmoid_fro},
 };
 
 /* min(sum_h ||O_h V_h|| L_h, ||O|| (sum_h ||V_h||^2 L_h^2)^(1/2)), README section 4.6. */
@@ -197,6 +217,12 @@ static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
 
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)
 {
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (strcmp(whole[i].key, key) == 0) {
+            if (!f->infinite) whole[i].value(value, f);
+            return !f->infinite;
+        }
+    if (strcmp(key, "ellipsoid-inf2") == 0) return tl_certify_ellipsoid_inf2(value, f);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(table[i].key, key) != 0) continue;
         if (table[i].needs_n && f->infinite) return false;

@@ -118,7 +118,8 @@ typedef struct {
     fmpz_t n;
     arb_t radius, radius_origin, norm_o;
     tl_certify_head_facts *head;
-    const tl_certify_state *state; /* borrowed */
+    const tl_certify_state *state; /* borrowed, as the domain */
+    const tl_domain *domain;
 } tl_certify_facts;
 
 /* whole false: only the norms of A and V, and no formula may be asked for. */

@@ -1,0 +1,313 @@
+/* Formulas that combine heads in a way of their own: L2 and cosine attention, the Frobenius norm of
+ * sigmoid attention. Statements: src/bounds/README.md sections 10, 13, 16.4 and 19.2. */
+#include "certify/formulas.h"
+
+static void spectral_norm(arb_t norm, size_t rows, size_t cols, const double *a, slong prec)
+{
+    arb_mat_t M;
+
+    arb_mat_init(M, (slong)rows, (slong)cols);
+    tl_certify_matrix_set(M, a);
+    tl_certify_norm2(norm, M, prec);
+    arb_mat_clear(M);
+}
+
+/* ||O|| (nu eps^(-1/2)) (sum_h L_h^2)^(1/2), L_h = tau (key ||K|| + query ||Q||) + value ||V||. */
+static void cosine(arb_t value, const tl_certify_facts *f, const arb_t key, const arb_t query,
+                   const arb_t of_value)
+{
+    const tl_layer *layer = f->state->layer;
+    const slong prec = f->prec;
+    arb_t t, one;
+
+    arb_init(t);
+    arb_init(one);
+    arb_zero(value);
+    for (size_t h = 0; h < f->heads; h++) {
+        const tl_head *head = &layer->head[h];
+        arb_one(t);
+        if (head->K) spectral_norm(t, head->k, layer->d, head->K, prec);
+        arb_mul(one, t, key, prec);
+        spectral_norm(t, head->k, layer->d, head->Q, prec);
+        arb_addmul(one, t, query, prec);
+        arb_set_d(t, layer->tau);
+        arb_mul(one, one, t, prec);
+        arb_addmul(one, f->head[h].norm_v, of_value, prec);
+        arb_addmul(value, one, one, prec);
+    }
+    arb_sqrtpos(value, value, prec);
+    arb_mul(value, value, f->norm_o, prec);
+    arb_set_d(t, layer->nu);
+    arb_mul(value, value, t, prec);
+    arb_set_d(t, layer->eps);
+    arb_rsqrt(t, t, prec);
+    arb_mul(value, value, t, prec);
+    arb_clear(one);
+    arb_clear(t);
+}
+
+void tl_certify_scsa(arb_t value, const tl_certify_facts *f)
+{
+    arb_t n, square, twice;
+
+    arb_init(n);
+    arb_init(square);
+    arb_init(twice);
+    arb_set_fmpz(n, f->n);
+    arb_sqr(square, n, f->prec);
+    arb_mul_2exp_si(twice, n, 1);
+    cosine(value, f, square, n, twice);
+    arb_clear(twice);
+    arb_clear(square);
+    arb_clear(n);
+}
+
+void tl_certify_scsa_sharp(arb_t value, const tl_certify_facts *f)
+{
+    arb_t half, root;
+
+    arb_init(half);
+    arb_init(root);
+    arb_sqrt_fmpz(root, f->n, f->prec);
+    if (!fmpz_is_one(f->n)) { /* one token: the softmax is constant */
+        arb_set_fmpz(half, f->n);
+        arb_mul_2exp_si(half, half, -1);
+    }
+    cosine(value, f, half, half, root);
+    arb_clear(root);
+    arb_clear(half);
+}
+
+/* c_n = W0((n-1)/e) */
+static void set_c(arb_t c, const tl_certify_facts *f)
+{
+    arb_t e;
+
+    arb_init(e);
+    arb_const_e(e, f->prec);
+    arb_set_fmpz(c, f->n);
+    arb_sub_ui(c, c, 1, f->prec);
+    arb_div(c, c, e, f->prec);
+    arb_lambertw(c, c, 0, f->prec);
+    arb_clear(e);
+}
+
+static size_t least_width(const tl_layer *layer)
+{
+    size_t width = layer->head[0].k;
+
+    for (size_t h = 1; h < layer->heads; h++)
+        if (layer->head[h].k < width) width = layer->head[h].k;
+    return width;
+}
+
+/* (n/k)^(1/2) (4 c_n + 1) (sum_h ||Q_h||^(2 half) ||V_h||^2)^(1/2) ||O|| */
+static void kim(arb_t value, const tl_certify_facts *f, ulong half)
+{
+    const tl_layer *layer = f->state->layer;
+    const slong prec = f->prec;
+    arb_t t, c;
+
+    arb_init(t);
+    arb_init(c);
+    arb_zero(value);
+    for (size_t h = 0; h < f->heads; h++) {
+        spectral_norm(t, layer->head[h].k, layer->d, layer->head[h].Q, prec);
+        arb_pow_ui(t, t, half, prec);
+        arb_mul(t, t, f->head[h].norm_v, prec);
+        arb_addmul(value, t, t, prec);
+    }
+    arb_mul_fmpz(value, value, f->n, prec);
+    arb_div_ui(value, value, least_width(layer), prec);
+    arb_sqrtpos(value, value, prec);
+    arb_mul(value, value, f->norm_o, prec);
+    set_c(c, f);
+    arb_mul_2exp_si(c, c, 2);
+    arb_add_ui(c, c, 1, prec);
+    arb_mul(value, value, c, prec);
+    arb_clear(c);
+    arb_clear(t);
+}
+
+void tl_certify_kim_2(arb_t value, const tl_certify_facts *f)
+{
+    kim(value, f, 2);
+}
+
+void tl_certify_kim_2_printed(arb_t value, const tl_certify_facts *f)
+{
+    kim(value, f, 1);
+}
+
+/* The largest absolute row sum (of the transpose, its column sums). */
+static void row_sums(arb_t best, size_t rows, size_t cols, const double *a, bool transposed,
+                     slong prec)
+{
+    const size_t lines = transposed ? cols : rows, length = transposed ? rows : cols;
+    arb_t sum, t;
+
+    arb_init(sum);
+    arb_init(t);
+    arb_zero(best);
+    for (size_t i = 0; i < lines; i++) {
+        arb_zero(sum);
+        for (size_t j = 0; j < length; j++) {
+            arb_set_d(t, transposed ? a[j * cols + i] : a[i * cols + j]);
+            arb_abs(t, t);
+            arb_add(sum, sum, t, prec);
+        }
+        arb_max(best, best, sum, prec);
+    }
+    arb_clear(t);
+    arb_clear(sum);
+}
+
+/* (4 c_n + k^(-1/2)) ||O||_inf max_h ||Q_h'||_inf ||Q_h||_inf max_h ||V_h||_inf */
+void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f)
+{
+    const tl_layer *layer = f->state->layer;
+    const slong prec = f->prec;
+    arb_t t, u, most;
+
+    arb_init(t);
+    arb_init(u);
+    arb_init(most);
+    arb_zero(value);
+    for (size_t h = 0; h < f->heads; h++) {
+        const tl_head *head = &layer->head[h];
+        row_sums(t, head->k, layer->d, head->Q, false, prec);
+        row_sums(u, head->k, layer->d, head->Q, true, prec);
+        arb_mul(t, t, u, prec);
+        arb_max(value, value, t, prec);
+        row_sums(t, head->v, layer->d, head->V, false, prec);
+        arb_max(most, most, t, prec);
+    }
+    arb_mul(value, value, most, prec);
+    arb_one(t);
+    if (layer->O) row_sums(t, layer->out, layer->values, layer->O, false, prec);
+    arb_mul(value, value, t, prec);
+    set_c(t, f);
+    arb_mul_2exp_si(t, t, 2);
+    arb_rsqrt_ui(u, least_width(layer), prec);
+    arb_add(t, t, u, prec);
+    arb_mul(value, value, t, prec);
+    arb_clear(most);
+    arb_clear(u);
+    arb_clear(t);
+}
+
+/* Sums over rows of the number of tokens they see, and of its square. */
+static void row_lengths(arb_t once, arb_t squared, const tl_certify_facts *f)
+{
+    const tl_layer *layer = f->state->layer;
+    fmpz_t a, b;
+
+    fmpz_init(a);
+    fmpz_init(b);
+    if (layer->mask == TL_MASK_GENERAL) {
+        for (size_t i = 0; i < layer->seen_n; i++) {
+            ulong length = 0;
+            for (size_t j = 0; j < layer->seen_n; j++) length += tl_layer_sees(layer, i, j);
+            fmpz_add_ui(a, a, length);
+            fmpz_add_ui(b, b, length * length);
+        }
+    } else if (layer->mask == TL_MASK_CAUSAL) {
+        fmpz_add_ui(b, f->n, 1);
+        fmpz_mul(a, f->n, b);
+        fmpz_divexact_ui(a, a, 2); /* n (n+1) / 2 */
+        fmpz_mul_2exp(b, f->n, 1);
+        fmpz_add_ui(b, b, 1);
+        fmpz_mul(b, b, a);
+        fmpz_divexact_ui(b, b, 3); /* n (n+1) (2n+1) / 6 */
+    } else {
+        fmpz_pow_ui(a, f->n, 2);
+        fmpz_pow_ui(b, f->n, 3);
+    }
+    arb_set_fmpz(once, a);
+    arb_set_fmpz(squared, b);
+    fmpz_clear(b);
+    fmpz_clear(a);
+}
+
+/* kappa^(1/2) = |V|_F / ||V||, between 1 and d^(1/2); fro: |V|_F. */
+static void spread(arb_t root, const arb_t fro, const arb_t norm, size_t d, slong prec)
+{
+    arb_t most;
+
+    arb_init(most);
+    arb_sqrt_ui(most, d, prec);
+    if (arb_is_positive(norm)) {
+        arb_div(root, fro, norm, prec);
+        arb_min(root, root, most, prec);
+    } else {
+        arb_set(root, most);
+    }
+    arb_one(most);
+    arb_max(root, root, most, prec);
+    arb_clear(most);
+}
+
+/* L^2 = once (B^2 + 2 B e) + squared e^2, B = root sup sigma + e, e = sup sigma' ||A|| R^2. */
+static void sigmoid_head(arb_t value, const tl_certify_facts *f, size_t h, const arb_t root)
+{
+    const slong prec = f->prec;
+    arb_t top, e, block, once, squared;
+
+    arb_init(top);
+    arb_init(e);
+    arb_init(block);
+    arb_init(once);
+    arb_init(squared);
+    row_lengths(once, squared, f);
+    tl_certify_sigmoid_suprema(top, e, f, h);
+    arb_mul(block, root, top, prec);
+    arb_add(block, block, e, prec);
+    arb_mul_2exp_si(top, e, 1);
+    arb_add(top, top, block, prec);
+    arb_mul(value, block, top, prec);
+    arb_mul(value, value, once, prec);
+    arb_sqr(e, e, prec);
+    arb_addmul(value, squared, e, prec);
+    arb_sqrtpos(value, value, prec);
+    arb_clear(squared);
+    arb_clear(once);
+    arb_clear(block);
+    arb_clear(e);
+    arb_clear(top);
+}
+
+void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
+{
+    const tl_certify_state *s = f->state;
+    const slong prec = f->prec;
+    arb_t root, one, fro, squares;
+    arb_mat_t G;
+
+    arb_init(root);
+    arb_init(one);
+    arb_init(fro);
+    arb_init(squares);
+    arb_zero(value);
+    for (size_t h = 0; h < f->heads; h++) {
+        const tl_certify_head *H = &s->head[h];
+        arb_mat_frobenius_norm(fro, H->value_map, prec);
+        spread(root, fro, f->head[h].norm_v, s->d, prec);
+        sigmoid_head(one, f, h, root);
+        arb_mul(one, one, f->head[h].norm_v, prec);
+        arb_addmul(squares, one, one, prec);
+        arb_mat_init(G, (slong)s->out, (slong)s->d);
+        arb_mat_mul(G, H->output, H->value_map, prec);
+        arb_mat_frobenius_norm(fro, G, prec);
+        arb_mat_clear(G);
+        spread(root, fro, f->head[h].norm_ov, s->d, prec);
+        sigmoid_head(one, f, h, root);
+        arb_addmul(value, one, f->head[h].norm_ov, prec);
+    }
+    arb_sqrtpos(squares, squares, prec);
+    arb_mul(squares, squares, f->norm_o, prec);
+    arb_min(value, value, squares, prec);
+    arb_clear(squares);
+    arb_clear(fro);
+    arb_clear(one);
+    arb_clear(root);
+}
