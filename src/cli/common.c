@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,11 +24,15 @@ static void hold_descriptors(void)
             _exit(1);
 }
 
+enum { THREADS_MOST = 1024 }; /* as --threads has it */
+
 void tl_cli_setup(void)
 {
     hold_descriptors();
     (void)gsl_set_error_handler_off(); /* its default handler aborts */
     tl_blas_single_thread();
+    /* OMP_NUM_THREADS has no limit of its own, and libgomp crashes at a million. */
+    if (omp_get_max_threads() > THREADS_MOST) omp_set_num_threads(THREADS_MOST);
 }
 
 int tl_cli_exit_code(tl_status status, bool refuted)

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -81,20 +82,19 @@ static tl_status run(const char *script, char *set, tl_error *err)
     return wait_for(child, script, said, err);
 }
 
-/* gnuplot reads a name that starts with | as a command. */
+/* As a string of gnuplot: every byte that could mean something to it, a line end or a backquote
+ * among them, by its octal number. A name that starts with | would be a command. */
 static void put_path(tl_buffer *b, const char *name, const char *path)
 {
-    char *safe = malloc(strlen(path) + 3);
-
-    if (!safe) {
-        b->failed = true;
-        return;
+    tl_buffer_print(b, "%s = \"%s", name, path[0] == '/' ? "" : "./");
+    for (; *path; path++) {
+        const unsigned char c = (unsigned char)*path;
+        if (c < 128 && (isalnum(c) || strchr("/._-", c)))
+            tl_buffer_put(b, path, 1);
+        else
+            tl_buffer_print(b, "\\%03o", (unsigned)c);
     }
-    (void)sprintf(safe, "%s%s", path[0] == '/' ? "" : "./", path);
-    tl_buffer_print(b, "%s = ", name);
-    tl_plot_quote(b, safe);
-    tl_buffer_text(b, "; ");
-    free(safe);
+    tl_buffer_text(b, "\"; ");
 }
 
 /* gnuplot ends with 0 on a full disk, too: a drawing is whole when its last bytes are there, and on

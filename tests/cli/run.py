@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -269,6 +270,79 @@ def violated_run(program, data, tmp):
     return wrong
 
 
+def odd_paths(program, data, tmp):
+    """A directory whose name holds blanks, quotes, what shells and gnuplot read as commands, letters
+    beyond ASCII and a line end: the same results as anywhere else."""
+    base = tmp / "a b'\"$x`y`; | \\n%s ü☃\nsecond line"
+    base.mkdir()
+    (base / "small.cfg").write_text((data / "small.cfg").read_text())
+    (base / "w ü.safetensors").write_bytes((tmp / "weights.safetensors").read_bytes())
+    (base / "t\nu.npy").write_bytes((tmp / "tokens.npy").read_bytes())
+    wrong = []
+    for words in (["run", base / "small.cfg", "-o", base / "o ut"],
+                  ["run", data / "small.cfg", "-o", "plain"],
+                  ["verify", base / "o ut", "--enclose"], ["plot", base / "o ut"],
+                  ["report", base / "o ut", "-o", base / "re port.html"],
+                  ["norm", "--weights", base / "w ü.safetensors", "--module", "m", "--heads", "1",
+                   "--tokens", base / "t\nu.npy"]):
+        code, _, stderr = run(program, [str(w) for w in words], tmp)
+        if code != 0:
+            wrong.append(f"{words[0]}: exit code {code}: {stderr[:600]!r}")
+    if not wrong:
+        wrong = [f"{name}: other bytes" for name in ("cells.ndjson", "data.csv", "plot.svg")
+                 if (base / "o ut" / name).read_bytes() != (tmp / "plain" / name).read_bytes()]
+    code, _, stderr = run(program, ["run", str(base / "absent.cfg")], tmp)
+    return wrong + (fragment_missing("second line/absent.cfg", stderr, "stderr") if code == 1 else
+                    [f"absent.cfg: exit code {code}"])
+
+
+def decimal_comma(program, data, tmp):
+    """Where people write 0,5: the same bytes, and numbers still have a point."""
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp / "de_DE.UTF-8"],
+                          capture_output=True, check=False) if shutil.which("localedef") else None
+    if made is None or not (tmp / "de_DE.UTF-8").exists():
+        print("skipped decimal_comma: no localedef with de_DE (package locales)")
+        return []
+    words = [program, "run", str(data / "small.cfg"), "-o"]
+    german = {**os.environ, "LC_ALL": "de_DE.UTF-8", "LOCPATH": str(tmp)}
+    if subprocess.run(["printf", "%.1f", "0,5"], env=german, capture_output=True,
+                      check=False).stdout != b"0,5":
+        return ["the locale made by localedef has no decimal comma"]
+    wrong = []
+    for name, environment in (("german", german), ("point", os.environ)):
+        done = subprocess.run([*words, name], cwd=tmp, env=environment, capture_output=True,
+                              text=True, timeout=TIME_LIMIT)
+        if done.returncode != 0:
+            wrong.append(f"{name}: exit code {done.returncode}: {done.stderr[:600]!r}")
+    bound = subprocess.run([program, "bound", "--radius", "0.5", "--json"], env=german,
+                           capture_output=True, text=True, timeout=TIME_LIMIT)
+    if bound.returncode != 0:
+        wrong.append(f"bound --radius 0.5: {bound.stderr!r}")
+    return wrong or [f"{name}: other bytes" for name in ("cells.ndjson", "data.csv", "plot.svg")
+                     if (tmp / "german" / name).read_bytes() != (tmp / "point" / name).read_bytes()]
+
+
+def many_threads(program, data, tmp):
+    """More threads than any machine has, from the environment: brought down to a limit."""
+    done = subprocess.run([program, "doctor", "--json"], capture_output=True, text=True,
+                          env={**os.environ, "OMP_NUM_THREADS": "1000000"}, timeout=TIME_LIMIT)
+    threads = strict_json(done.stdout)["threads"] if done.returncode == 0 else None
+    return [] if threads == 1024 else [f"expected 1024 threads, found {threads}"]
+
+
+def closed_streams(program, data, tmp):
+    """No stream at all: files that the program opens must not take the place of stdout."""
+    words = f"run {shlex.quote(str(data / 'small.cfg'))} -o"
+    done = subprocess.run(["sh", "-c", f'"$0" {words} silent <&- >&- 2>&-', program], cwd=tmp,
+                          timeout=TIME_LIMIT)
+    code = run(program, [*shlex.split(words), "heard"], tmp)[0]
+    if done.returncode != 1 or code != 0:
+        return [f"exit codes: expected 1 and 0, found {done.returncode} and {code}"]
+    return [f"{name}: other bytes" for name in
+            ("cells.ndjson", "data.csv", "manifest.json", "plot.svg", "plot.png")
+            if (tmp / "silent" / name).read_bytes() != (tmp / "heard" / name).read_bytes()]
+
+
 def main():
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
@@ -288,7 +362,8 @@ def main():
             failed += bool(wrong)
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
-        for test in (interrupted_run, dropped_run, violated_run):
+        for test in (odd_paths, decimal_comma, many_threads, closed_streams, interrupted_run, dropped_run,
+                     violated_run):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)
