@@ -13,7 +13,7 @@
 
 typedef struct tl_experiment tl_experiment;
 
-/* Reads and checks a whole experiment file (format: README "An experiment"). Every cell is built
+/* Reads and checks a whole experiment file (format: experiments/README.md). Every cell is built
  * once, so that a wrong value anywhere in a sweep is refused before any work. Messages name file,
  * line, setting, expected and found. Relative paths inside the file are taken from the file's own
  * directory. */

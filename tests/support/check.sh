@@ -1,5 +1,5 @@
 #!/bin/sh
-# check.sh MAKE BUILD: lint, the command line, an installation, ranks, the committed results and the unit
+# check.sh MAKE BUILD: lint, ranks, the command line, an installation, the committed results and the unit
 # tests, all of them whatever fails, then one line "N passed, N failed" in which the first five count
 # as one each.
 make=$1 build=$2
@@ -10,9 +10,9 @@ step() {
     if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)) bad="$bad $step_name"; fi
 }
 step_name=lint; step $make -k lint
+step_name=mpi-check; step $make mpi-check
 step_name=cli; step $make cli
 step_name=install-check; step $make install-check
-step_name=mpi-check; step $make mpi-check
 step_name=verify-results; step $make verify-results
 rm -f "$counts"
 TIGHTLIP_COUNTS=$counts $make test
