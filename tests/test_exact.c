@@ -185,6 +185,28 @@ Test(exact, no_input_of_a_box_exceeds_its_bound)
     gsl_rng_free(rng);
 }
 
+/* One token: J = V everywhere, whose two singular values come as close as doubles can. */
+Test(exact, close_singular_values_keep_the_bound_above)
+{
+    const double A[] = {1, 0, 0, 1}, at[] = {0.25, 0.5};
+
+    for (double apart = 1; apart > 1e-17; apart *= 0.7) {
+        const double V[] = {1, 0, 0, 1 - apart};
+        tl_layer *layer = exact_layer(TL_KIND_DOT, 2, A, V, NULL);
+        tl_exact_task task;
+        tl_exact_bound *bound;
+        double lower, upper;
+        size_t split;
+        cr_assert_eq(tl_exact_task_init(&task, layer, 1, 1, NULL), TL_OK);
+        cr_assert(tl_exact_bound_alloc(&bound, &task));
+        tl_exact_bound_box(bound, at, at, &lower, &upper, &split);
+        cr_expect(upper >= 1 && upper <= 1 + 1e-12, "%g apart: %.17g", apart, upper);
+        tl_exact_bound_free(bound);
+        tl_exact_task_clear(&task);
+        tl_layer_free(layer);
+    }
+}
+
 static void expect_same(const tl_exact_result *a, const tl_exact_result *b, size_t size)
 {
     cr_expect_eq(memcmp(&a->lower, &b->lower, sizeof a->lower), 0);

@@ -144,12 +144,11 @@ static double lower_at_middle(tl_exact_bound *b)
     return value > 0 ? value : 0;
 }
 
-/* Norm of a 2 x 2 matrix of non-negative entries. */
+/* Norm of a 2 x 2 matrix of non-negative entries, to a few roundings also where its singular values
+ * are close. */
 static double norm_of_four(double a, double r, double c, double h)
 {
-    const double square = a * a + r * r + c * c + h * h, det = fabs(a * h - r * c);
-
-    return sqrt((square + sqrt(fmax(square - 2 * det, 0) * (square + 2 * det))) / 2) * margin;
+    return (hypot(a + h, r - c) + hypot(a - h, r + c)) / 2 * margin;
 }
 
 /* centre: |G| at the middle; spread: how far entries reach from it. */
