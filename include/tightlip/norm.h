@@ -53,8 +53,9 @@ typedef struct {
  * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (fro in mean field), those of
  * tl_layer_accepts, TL_ERR_LIMIT (inf, 1, inf2: more than 2^27 entries), TL_ERR_SHAPE (widths
  * differ), TL_ERR_NUMERIC (logits overflow), TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2
- * (k + v)) above, O(m^2 d out) for inf and 1, times steps for inf2. Source: src/bounds/README.md
- * section 2. */
+ * (k + v)) above (spectral norm, causal mask, equal tokens in r <= m/2 runs: O(steps H m r (k + v))
+ * and memory O(H m r)), O(m^2 d out) for inf and 1, times steps for inf2. Source:
+ * src/bounds/README.md section 2. */
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
 

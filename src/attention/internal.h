@@ -39,6 +39,7 @@ struct tl_jacobian {
     const tl_weighting *weighting;
     tl_kind kind;
     size_t m_max, m;
+    size_t rows; /* of P, each of m entries: m, but for runs of tokens */
     size_t d, out, values, heads, k_max, v_max;
     double log_scale;     /* R, and every product, carries exp(-log_scale) */
     double scale;         /* exp(-log_scale): the factor of the terms that R does not carry */
@@ -83,7 +84,10 @@ struct tl_weighting {
 
 extern const tl_weighting tl_weighting_softmax, tl_weighting_sigmoid;
 
-/* Pass 1 of tl_jacobian_set: q, key, val and the logits (in P, -INFINITY where masked). */
+/* The first half of tl_jacobian_set: shapes, what is borrowed, images and logits of every head. */
+TL_MUST_USE tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer,
+                                         const tl_measure *mu);
+/* Pass 1 of it, one head: q, key, val and the logits (in P, -INFINITY where masked). */
 void tl_head_images(tl_jacobian *J, tl_head_state *s);
 /* Output of the head where every weighted sum of val is zero (v). */
 double tl_head_origin(const tl_jacobian *J, const tl_head_state *s, size_t r);

@@ -152,7 +152,7 @@ static void head_exponentiate(tl_jacobian *J, tl_head_state *s, bool equal)
         for (size_t i = 0; i < mm; i++) s->R[i] = exp(s->R[i] - J->log_scale);
 }
 
-tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
+tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
 {
     if (layer->d != J->d || layer->out != J->out || layer->values != J->values ||
         layer->heads != J->heads || layer->kind != J->kind || mu->d != J->d || mu->m > J->m_max)
@@ -161,10 +161,9 @@ tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measur
     if (status) return status;
     J->layer = layer;
     J->mu = mu;
-    J->m = mu->m;
+    J->m = J->rows = mu->m;
     for (size_t i = 0; i < mu->m; i++)
         for (size_t r = 0; r < J->d; r++) J->centred[i * J->d + r] = mu->x[i * J->d + r] - mu->x[r];
-    double largest = 0.0;
     size_t offset = 0;
     for (size_t h = 0; h < J->heads; h++) {
         tl_head_state *s = &J->state[h];
@@ -173,7 +172,17 @@ tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measur
         s->offset = offset;
         offset += s->head->v;
         tl_head_images(J, s);
-        const double log_r = J->weighting->weigh(J, s);
+    }
+    return TL_OK;
+}
+
+tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
+{
+    const tl_status status = tl_jacobian_images(J, layer, mu);
+    double largest = 0.0;
+    if (status) return status;
+    for (size_t h = 0; h < J->heads; h++) {
+        const double log_r = J->weighting->weigh(J, &J->state[h]);
         if (isnan(log_r)) return TL_ERR_NUMERIC;
         if (log_r > largest) largest = log_r;
     }

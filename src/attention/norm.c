@@ -1,6 +1,7 @@
 #include "tightlip/norm.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,16 @@ static tl_status norm_jt_f(tl_norm_work *w, const tl_layer *layer, const tl_meas
     return TL_OK;
 }
 
+static void apply(const void *self, const double *x, double *y)
+{
+    tl_jacobian_apply((tl_jacobian *)(uintptr_t)self, x, y);
+}
+
+static void apply_t(const void *self, const double *y, double *x)
+{
+    tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
+}
+
 static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu,
                            tl_error *err)
 {
@@ -198,6 +209,7 @@ static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_meas
     tl_status status = tl_layer_accepts(layer, mu, err);
     if (!status) status = tl_jacobian_alloc(&w->J, layer, mu->m, err);
     if (status) return status;
+    w->op = (tl_operator){w->rows, w->cols, apply, apply_t, w->J};
     w->u = malloc(w->rows * sizeof(double));
     w->v = malloc(w->cols * sizeof(double));
     w->S = malloc(w->out * w->d * sizeof(double));
@@ -232,6 +244,8 @@ tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm n
     *result =
         (tl_norm_result){.log_joint = -INFINITY, .log_split = -INFINITY, .log_second = -INFINITY};
     tl_norm_work w;
+    if (norm == TL_NORM_2 && tl_norm_has_runs(layer, mu, DENSE_SIZE))
+        return tl_norm_of_runs(layer, mu, direction, result, err);
     tl_status status = work_init(&w, layer, mu, err);
     if (!status) status = compute(&w, layer, mu, norm, direction, result, err);
     work_clear(&w);

@@ -1,20 +1,17 @@
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attention/norm_work.h"
 
 static const double LANCZOS_TOLERANCE = 1e-11;
-enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160 };
+/* Vectors kept: 160, fewer where they would take more than a quarter of a gigabyte. */
+enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160, BASIS_LEAST = 12, BASIS_NUMBERS = 1 << 25 };
 
-static void apply(const void *self, const double *x, double *y)
+static size_t basis_of(const tl_norm_work *w)
 {
-    tl_jacobian_apply((tl_jacobian *)(uintptr_t)self, x, y);
-}
+    const size_t fit = BASIS_NUMBERS / (w->rows + w->cols);
 
-static void apply_t(const void *self, const double *y, double *x)
-{
-    tl_jacobian_apply_t((tl_jacobian *)(uintptr_t)self, y, x);
+    return fit > LANCZOS_BASIS ? LANCZOS_BASIS : fit > BASIS_LEAST ? fit : BASIS_LEAST;
 }
 
 /* J without its top pair: its norm is the second singular value, even when both are equal. */
@@ -27,14 +24,14 @@ typedef struct {
 static void deflated_apply(const void *self, const double *x, double *y)
 {
     const deflated *f = self;
-    tl_jacobian_apply(f->w->J, x, y);
+    f->w->op.apply(f->w->op.self, x, y);
     tl_axpy(f->w->rows, -f->sigma * tl_dot(f->w->cols, f->v, x), f->u, y);
 }
 
 static void deflated_apply_t(const void *self, const double *y, double *x)
 {
     const deflated *f = self;
-    tl_jacobian_apply_t(f->w->J, y, x);
+    f->w->op.apply_t(f->w->op.self, y, x);
     tl_axpy(f->w->cols, -f->sigma * tl_dot(f->w->rows, f->u, y), f->v, x);
 }
 
@@ -59,13 +56,12 @@ tl_status tl_norm_joint_lanczos(tl_norm_work *w, double *sigma, double *second,
                                 tl_norm_result *result)
 {
     tl_gkl *gkl = NULL;
-    tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, LANCZOS_BASIS);
+    tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, basis_of(w));
     if (status) return status;
-    const tl_operator op = {w->rows, w->cols, apply, apply_t, w->J};
     const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0, true};
     tl_gkl_result found;
     memset(w->v, 0, w->cols * sizeof(double));
-    status = tl_gkl_run(gkl, &op, &settings, w->u, w->v, &found);
+    status = tl_gkl_run(gkl, &w->op, &settings, w->u, w->v, &found);
     if (!status) {
         *sigma = found.sigma;
         result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;

@@ -31,13 +31,13 @@ static double weigh(tl_jacobian *J, tl_head_state *s)
 
 static void apply(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
 {
-    for (size_t i = 0; i < J->m * J->m; i++)
+    for (size_t i = 0; i < J->rows * J->m; i++)
         F[i] = s->slope[i] * (s->R[i] * F[i] + J->scale * s->P[i] * G[i]);
 }
 
 static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, double *D)
 {
-    for (size_t i = 0; i < J->m * J->m; i++) {
+    for (size_t i = 0; i < J->rows * J->m; i++) {
         const double weighted = s->slope[i] * rho[i];
         D[i] = J->scale * s->P[i] * weighted;
         rho[i] = s->R[i] * weighted;

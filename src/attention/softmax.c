@@ -44,7 +44,7 @@ static double weigh(tl_jacobian *J, tl_head_state *s)
 static void apply(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
 {
     const size_t m = J->m;
-    for (size_t k = 0; k < m; k++) {
+    for (size_t k = 0; k < J->rows; k++) {
         const double *p_k = s->P + k * m, *r_k = s->R + k * m, *g_k = G + k * m;
         double *f_k = F + k * m;
         const size_t ref = s->ref[k];
@@ -65,7 +65,7 @@ static void apply(const tl_jacobian *J, const tl_head_state *s, double *F, const
 static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, double *D)
 {
     const size_t m = J->m;
-    for (size_t k = 0; k < m; k++) {
+    for (size_t k = 0; k < J->rows; k++) {
         const double *p_k = s->P + k * m, *r_k = s->R + k * m;
         double *rho_k = rho + k * m, *d_k = D + k * m;
         const size_t ref = s->ref[k];

@@ -51,8 +51,15 @@ bool tl_bounds_is_unbiased(const tl_bound_query *query, tl_bound_value *value)
 
 bool tl_bounds_has_tokens(const tl_bound_query *query, tl_bound_value *value)
 {
+    enum { ATOMS_MAX = 8192 }; /* arrays of all pairs: half a gigabyte each */
+
     if (!query->layer || !query->measure)
         (void)tl_bounds_refuse(value, "local bound: needs the layer and its tokens");
+    else if (query->measure->m > ATOMS_MAX)
+        (void)tl_bounds_refuse(value,
+                               "local bound: looks at all pairs of tokens; expected at most %d "
+                               "that are listed, found %zu",
+                               ATOMS_MAX, query->measure->m);
     else if (query->mask != query->layer->mask ||
              tl_layer_accepts(query->layer, query->measure, NULL) != TL_OK)
         (void)tl_bounds_refuse(value, "the layer does not act on these tokens under its mask");
