@@ -400,9 +400,10 @@ fuzz-run: $(FUZZ)
 	    grep -e number_of_executed -e peak_rss $(BUILD)/found/$$name.log; done
 
 .PHONY: soak
-soak: $(TESTS) $(PROGRAM) ## the property tests with many more draws; runs that are killed, interrupted, out of disk
+soak: $(TESTS) $(PROGRAM) ## the property tests with many more draws; runs killed, interrupted, out of disk; fuzzed readers
 	@TIGHTLIP_SOAK=1 tests/support/run.sh $(TESTS)
 	@python3 tests/soak/kill.py $(PROGRAM) 200
+	@$(MAKE) fuzz
 	@if command -v mpirun > /dev/null && $(PKG_CONFIG) --exists mpi-c; then \
 	    $(MAKE) $(MPI_PROGRAM) && python3 tests/cluster/mpi.py $(MPI_PROGRAM) 60; fi
 

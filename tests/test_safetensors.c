@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "support/scratch.h"
-#include "tightlip/model.h"
+#include "tightlip/weights.h"
 
 enum { LARGEST = 4096 };
 

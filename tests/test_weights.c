@@ -242,3 +242,24 @@ Test(weights, indices_of_hostile_size)
     free(deep);
     free(many);
 }
+
+/* Values of two bytes each that would take a hundred: refused before they are parsed. */
+Test(weights, header_of_many_tiny_values)
+{
+    enum { VALUES = 11000000, LENGTH = 2 * VALUES + 8 };
+    unsigned char *bytes = malloc(8 + LENGTH);
+    tl_weights *file;
+    tl_error err = {0};
+    scratch s;
+
+    cr_assert(bytes && scratch_init(&s));
+    for (size_t i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)LENGTH >> 8 * i);
+    memcpy(bytes + 8, "{\"a\":[", 6);
+    for (size_t i = 0; i < VALUES; i++) memcpy(bytes + 14 + 2 * i, "1,", 2);
+    memcpy(bytes + 8 + LENGTH - 2, "]}", 2);
+    cr_assert(scratch_write(&s, "t.safetensors", bytes, 8 + LENGTH));
+    cr_expect_eq(tl_weights_open(&file, s.path, &err), TL_ERR_LIMIT, "%s", err.text);
+    cr_expect(strstr(err.text, "header: expected at most 10000000 values"), "%s", err.text);
+    scratch_clear(&s);
+    free(bytes);
+}

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "model/json.h"
 #include "model/weights.h"
 
 /* Where a message points: file and tensor. */
@@ -170,13 +171,13 @@ tl_status tl_safetensors_parse_header(tl_weights *file, const char *text, size_t
                                       tl_error *err)
 {
     const char *path = file->source[file->sources - 1].path;
-    json_error_t error;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    tl_status s;
+    json_t *root = NULL;
+    tl_status s = tl_json_parse(text, length, "header", &root, err);
 
-    if (!root)
-        return tl_fail(err, TL_ERR_PARSE, "%s: header: line %d, column %d: %s", path, error.line,
-                       error.column, error.text);
+    if (s) {
+        tl_error_prefix(err, "%s", path);
+        return s;
+    }
     if (json_is_object(root))
         s = read_tensors(file, root, err);
     else

@@ -5,24 +5,20 @@
 
 #include <jansson.h>
 
+#include "model/json.h"
 #include "model/weights.h"
 
 enum { SHARDS_MOST = 512 }; /* each is an open file */
 
 static tl_status load(const tl_source *source, json_t **root, tl_error *err)
 {
-    json_error_t error;
-
     if (source->size > TL_JSON_HEADER_MAX)
         return tl_fail(err, TL_ERR_PARSE, "%s: expected at most %d bytes, found %" PRIu64,
                        source->path, TL_JSON_HEADER_MAX, source->size);
     char *text = malloc((size_t)source->size + 1);
     if (!text) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", source->path);
     tl_status s = tl_source_read(source, text, (size_t)source->size, 0, err);
-    *root = s ? NULL : json_loadb(text, (size_t)source->size, JSON_REJECT_DUPLICATES, &error);
-    if (!s && !*root)
-        s = tl_fail(err, TL_ERR_PARSE, "%s: line %d, column %d: %s", source->path, error.line,
-                    error.column, error.text);
+    if (!s) s = tl_json_parse(text, (size_t)source->size, source->path, root, err);
     free(text);
     return s;
 }

@@ -9,8 +9,7 @@
 #include <unistr.h>
 #endif
 
-#include <jansson.h>
-
+#include "model/json.h"
 #include "model/tokenizer.h"
 
 #ifdef TL_WITH_UNISTRING
@@ -24,22 +23,21 @@ static bool has_file(char *path, size_t room, const char *directory, const char 
 /* "do_lower_case" of tokenizer_config.json, where there is one. */
 static tl_status read_case(tl_tokenizer *t, const char *path, tl_error *err)
 {
-    json_error_t error;
+    json_t *root = NULL;
     char *text = NULL;
     size_t size;
     tl_status s = tl_vocabulary_load(path, &text, &size, err);
 
+    if (!s) s = tl_json_parse(text, size, path, &root, err);
+    free(text);
     if (s) return s;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     const json_t *lower = json_object_get(root, "do_lower_case");
     if (!json_is_object(root))
-        s = tl_fail(err, TL_ERR_PARSE, "%s: line %d: expected an object: %s", path, error.line,
-                    root ? "found something else" : error.text);
+        s = tl_fail(err, TL_ERR_PARSE, "%s: expected an object", path);
     else if (lower && !json_is_boolean(lower))
         s = tl_fail(err, TL_ERR_PARSE, "%s: do_lower_case: expected true or false", path);
     t->cased = json_is_false(lower);
     json_decref(root);
-    free(text);
     return s;
 }
 

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "model/json.h"
 #include "model/tokenizer.h"
 
 #ifdef TL_WITH_UNISTRING
@@ -100,15 +101,12 @@ static tl_status fill_tokens(tl_tokenizer *t, const json_t *root, const char *pa
 
 static tl_status read_vocabulary(tl_tokenizer *t, const char *path, tl_error *err)
 {
-    json_error_t error;
+    json_t *root = NULL;
     char *text = NULL;
     size_t size;
     tl_status s = tl_vocabulary_load(path, &text, &size, err);
-    json_t *root = s ? NULL : json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 
-    if (!s && !root)
-        s = tl_fail(err, TL_ERR_PARSE, "%s: line %d, column %d: %s", path, error.line, error.column,
-                    error.text);
+    if (!s) s = tl_json_parse(text, size, path, &root, err);
     free(text);
     if (!s) s = fill_tokens(t, root, path, err);
     json_decref(root);
