@@ -226,7 +226,7 @@ Test(bounds_ellipsoid, trained_blocks)
         cr_assert_eq(
             tl_domain_alloc_norm(&domain, TL_DOMAIN_LAYER_NORM, d, data[0], data[1], 1e-5, NULL),
             TL_OK);
-        const tl_module_spec spec = {prefix, 8, 0};
+        const tl_module_spec spec = {.prefix = prefix, .heads = 8};
         cr_assert_eq(tl_model_layer(file, &spec, &layer, NULL), TL_OK);
         const double ball = asked("sharp", layer, domain, 128);
         const double here = asked("ellipsoid", layer, domain, 128);
