@@ -47,6 +47,7 @@ CLI_O := $(call object,$(CLI_C))
 SUPPORT_O := $(call object,$(SUPPORT_C))
 TESTS := $(TEST_C:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_C:tests/bench/%.c=$(BUILD)/bench/%)
+BENCH_BLAS := evaluate layer
 RACES := $(RACE_C:tests/race/%.c=$(BUILD)/race/%)
 
 PROGRAM := $(BUILD)/tightlip
@@ -263,6 +264,11 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(STATIC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
 
+# The other side of the comparison of ascents; without it those rows are left out.
+NLOPT ?= $(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes)
+$(BUILD)/bench/panel: LIBS += $(if $(NLOPT),-lnlopt)
+$(BUILD)/obj/tests/bench/panel.o: CFLAGS += $(if $(NLOPT),-DTL_WITH_NLOPT)
+
 $(BUILD)/race/%: $(BUILD)/obj/tests/race/%.o $(SUPPORT) $(STATIC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -308,7 +314,7 @@ verify-results: all ## every witness under results/ and experiments/refuted/ in 
 check: ## lint, command line and unit tests; goes on after a failure and counts them
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
-LINTS := lint-format lint-includes lint-shape lint-symbols lint-clang lint-cppcheck
+LINTS := lint-format lint-includes lint-shape lint-speeds lint-symbols lint-clang lint-cppcheck
 .PHONY: lint $(LINTS)
 lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
 
@@ -321,6 +327,9 @@ lint-includes:
 
 lint-shape:
 	$(LINT) $@ python3 tests/lint/shape.py
+
+lint-speeds:
+	$(LINT) $@ python3 tests/bench/publish.py --check results/bench
 
 lint-symbols: $(STATIC)
 	$(LINT) $@ tests/lint/symbols.sh $(STATIC)
@@ -420,6 +429,19 @@ demo: all ## a sweep in under a minute, and where its plot lies
 .PHONY: bench
 bench: all $(BENCHES) ## timings, each beside a check of the answer
 	@tests/bench/bench.py $(BUILD)/bench
+
+# Figures change from run to run and from machine to machine: no part of `results`.
+.PHONY: bench-results
+bench-results: all $(BENCHES) bench-blis ## timings into results/bench and README.md; wants a quiet machine
+	@tests/bench/bench.py $(BUILD)/bench results/bench
+	@tests/bench/blas.py results/bench $(BUILD)/bench $(BUILD)/blis/bench
+	@tests/bench/map.py $(PROGRAM) $(BUILD)/bench results/bench
+
+.PHONY: bench-blis
+bench-blis:
+	@if printf 'int main(void) { return 0; }\n' | $(CC) -x c - -o /dev/null -lblis 2>/dev/null; then \
+	    $(MAKE) BUILD=$(BUILD)/blis BLAS=blis $(BENCH_BLAS:%=$(BUILD)/blis/bench/%); \
+	 else echo 'BLIS skipped: no libblis-dev'; fi
 
 .PHONY: results
 results: all ## run every experiment into results/

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,10 @@
     X(TOKENS, "tokens", 't', TEXT, "FILE", NULL, 0, 0, NULL, "the tokens: any such file, or npy") \
     X(TENSOR, "tensor", 0, TEXT, "NAME", NULL, 0, 0, NULL,                                        \
       "their name in that file, one row each; not needed where it holds one array")               \
+    X(TOLERANCE, "tolerance", 0, POSITIVE, "T", NULL, 0, 0, NULL,                                 \
+      "many tokens: iterate over panels of rows until the relative residual is T; norm 2")        \
+    X(SINGLE, "single", 0, FLAG, NULL, NULL, 0, 0, NULL,                                          \
+      "with --tolerance: iterate in single precision, the value measured in double")              \
     X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
       "the logarithm of a bound of your own: see tightlip list variables")
 
@@ -147,7 +152,8 @@ static void print_report(const norm_report *report)
                                                 : "where copies move together (joint)");
         printf("joint      %s\n", tl_cli_format_log(text, result->log_joint));
         printf("split      %s\n", tl_cli_format_log(text, result->log_split));
-        printf("second     %s\n", tl_cli_format_log(text, result->log_second));
+        if (!isnan(result->log_second))
+            printf("second     %s\n", tl_cli_format_log(text, result->log_second));
     }
     if (report->problem.has_value)
         printf("claimed    %.17g (log10 %.12g)\n", report->problem.value,
@@ -202,6 +208,38 @@ static json_t *report_json(const norm_report *report)
     return document;
 }
 
+/* By iteration over panels: no split block (every token is listed once) and no second value. */
+static tl_status compute_panels(const tl_cli_call *call, norm_report *report, tl_error *err)
+{
+    const tl_norm_settings settings = {.tolerance = call->value[NORM_TOLERANCE].real,
+                                       .single = call->value[NORM_SINGLE].given};
+    tl_norm_result *result = &report->result;
+    tl_norm_layer_result found;
+
+    if (report->norm != TL_NORM_2)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--tolerance: expected norm 2, found '%s'",
+                       tl_norm_name(report->norm));
+    tl_status status =
+        tl_norm_layer(report->problem.layer, report->problem.measure, &settings, NULL, &found, err);
+    if (status != TL_OK) return status;
+    result->value = found.value;
+    result->log_value = result->log_joint = log(found.value);
+    result->log_split = -INFINITY;
+    result->log_second = (double)NAN;
+    result->residual = found.residual;
+    result->converged = found.converged;
+    return TL_OK;
+}
+
+static tl_status compute(const tl_cli_call *call, norm_report *report, tl_error *err)
+{
+    if (call->value[NORM_TOLERANCE].given) return compute_panels(call, report, err);
+    if (call->value[NORM_SINGLE].given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--single also needs --tolerance");
+    return tl_norm_compute(report->problem.layer, report->problem.measure, report->norm, NULL,
+                           &report->result, err);
+}
+
 static tl_status run_norm(tl_cli_call *call, tl_error *err)
 {
     norm_report report = {.rows = NULL};
@@ -212,8 +250,7 @@ static tl_status run_norm(tl_cli_call *call, tl_error *err)
     if (problem->has_norm) report.norm = problem->norm;
     if (call->value[NORM_NORM].given) report.norm = (tl_norm)call->value[NORM_NORM].count;
     if (status == TL_OK) {
-        status = tl_norm_compute(problem->layer, problem->measure, report.norm, NULL,
-                                 &report.result, err);
+        status = compute(call, &report, err);
         if (status) tl_error_prefix(err, "%s", call->operands > 0 ? call->operand[0] : "tokens");
     }
     if (status == TL_OK)

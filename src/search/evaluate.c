@@ -95,6 +95,7 @@ static double joint_value(tl_evaluator *ev, size_t m)
         ev->warm_m = 0;
         return (double)NAN;
     }
+    ev->steps += found.steps;
     return log(found.sigma) + tl_jacobian_log_scale(ev->J);
 }
 

@@ -59,6 +59,7 @@ typedef struct {
     tl_sums sums;         /* norms other than the spectral one */
     size_t rows, cols;
     uint64_t used, budget;
+    uint64_t steps; /* of Lanczos, over all evaluations */
 } tl_evaluator;
 
 TL_MUST_USE tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tightlip/linalg.h"
 #include "tightlip/search.h"
 
 /* Processor time of this process: other programs on the same cores do not count. */
@@ -37,6 +38,23 @@ static inline void print_array(const char *name, size_t count, const double *x)
     printf("\"%s\": [", name);
     for (size_t i = 0; i < count; i++) printf(i ? ", %.17g" : "%.17g", x[i]);
     printf("]");
+}
+
+/* Operations per second of one large product: the peak that everything else is measured by. */
+static inline double bench_peak(void)
+{
+    enum { SIZE = 512, ROUNDS = 4 };
+    double *a = calloc(SIZE * SIZE, sizeof *a), *c = calloc(SIZE * SIZE, sizeof *c), best = 1e300;
+    require(a && c, "out of memory");
+    for (int i = 0; i < SIZE * SIZE; i++) a[i] = sin((double)i);
+    for (int i = 0; i <= ROUNDS; i++) {
+        const double start = cpu_seconds();
+        tl_gemm('N', 'N', SIZE, SIZE, SIZE, 1.0, a, SIZE, a, SIZE, 0.0, c, SIZE);
+        if (i) best = fmin(best, cpu_seconds() - start);
+    }
+    free(a);
+    free(c);
+    return 2.0 * SIZE * SIZE * SIZE / best;
 }
 
 /* Worst A over ||A||_2 = 1 with V the identity, in a ball about the origin. */

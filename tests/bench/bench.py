@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Timings of one run, each after a check of the answer:
 
-    bench.py DIRECTORY        the directory of the built drivers; writes bench.json there
+    bench.py DIRECTORY [OUTPUT]   the directory of the built drivers; writes bench.json there, and
+                                  with OUTPUT there too, with plots and the table in README.md
 
 Everything is processor time of one thread. Sides take turns within a round, each with the best of
 three walks; the table shows the median over the rounds with the smallest and largest. Debian's
 python3-torch gives the other side; without it those rows are left out."""
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -15,13 +17,16 @@ import sys
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
-try:
-    import torch_side
-except ImportError as missing:
-    torch_side, WHY_NOT = None, f"torch rows skipped: {missing} (Debian: python3-torch)"
+import ascents
+import layers
+import publish
+import scaling
+from sides import instructions, lines, other_blas, processor, shown, spread, torch_side
+import sides
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "experiments/data/svtr"
-SIZES = ((4, 2, 100), (16, 8, 50), (32, 8, 50))  # m, d, ratio to torch that is aimed for
+# m, d, ratio to torch that is aimed for (0: none)
+SIZES = ((2, 1, 0), (4, 2, 100), (8, 4, 0), (16, 8, 50), (32, 8, 100), (8, 64, 0))
 POINTS, DENSE_POINTS, TORCH_POINTS, ROUNDS, REPEATS, SEED = 64, 8, 4, 7, 3, 1
 VALUE_LIMIT, GRADIENT_LIMIT = 1e-9, 1e-6
 BEST_KNOWN, RADIUS, TOKENS, ATOMS, WIDTH = 1133.0, 4.0, 10 ** 4, 4, 2  # g = 16
@@ -29,30 +34,15 @@ BEST_KNOWN, RADIUS, TOKENS, ATOMS, WIDTH = 1133.0, 4.0, 10 ** 4, 4, 2  # g = 16
 SEEDS, ADAM = (1, 2, 3), {"steps": 1000, "rate": 0.03, "cap": 10.0}
 
 
-def lines(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"bench: {command[0]} failed")
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def spread(times):
-    return {"median": statistics.median(times), "least": min(times), "most": max(times)}
-
-
-def shown(times, unit=1e6):
-    median, least, most = (times[key] * unit for key in ("median", "least", "most"))
-    return f"{median:10.4g} [{least:.4g}, {most:.4g}]"
-
-
 class Driver:
     """The evaluation driver, which walks its points whenever asked."""
 
     def __init__(self, directory, m, d):
+        self.count = POINTS if m * d <= 256 else 16
         self.pipe = subprocess.Popen(
-            [str(word) for word in (directory / "evaluate", m, d, POINTS, SEED)], text=True,
+            [str(word) for word in (directory / "evaluate", m, d, self.count, SEED)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        read = [self.pipe.stdout.readline() for _ in range(POINTS + 1)]
+        read = [self.pipe.stdout.readline() for _ in range(self.count + 1)]
         if not read[-1]:
             sys.exit("bench: evaluate failed")
         *self.points, self.about = [json.loads(line) for line in read]
@@ -72,11 +62,20 @@ class Driver:
 
 def evaluation(directory, m, d, aim):
     driver = Driver(directory, m, d)
-    row = {"m": m, "d": d, "aim": aim, **driver.about}
-    walks = {"ours": lambda: driver.walk("ours", POINTS),
-             "dense": lambda: driver.walk("dense", DENSE_POINTS)}
+    row = {"m": m, "d": d, "aim": aim, **driver.about,
+           "instructions": instructions(directory, m, d) if m * d <= 256 else None}
+    large = m * d > 256
+    rounds, repeats = (3, 1) if large else (ROUNDS, REPEATS)
+    walks = {"ours": lambda: driver.walk("ours", driver.count),
+             "dense": lambda: driver.walk("dense", 1 if large else DENSE_POINTS)}
     if torch_side:
-        points = driver.points[:: POINTS // TORCH_POINTS][:TORCH_POINTS]
+        count = 1 if large else TORCH_POINTS
+        points = driver.points[:: driver.count // count][:count]
+        row["numpy_value_difference"] = max(
+            abs(math.expm1(torch_side.numpy_value(p, m, d) - p["log_value"])) for p in points)
+        if row["numpy_value_difference"] > VALUE_LIMIT:
+            sys.exit("bench: numpy differs in value")
+        walks["numpy"] = lambda: torch_side.time_numpy(points, m, d)
         row["torch_forms"] = torch_side.fastest(points[0], m, d)
         form = next(iter(row["torch_forms"]))
         value, gradient = torch_side.differences(form, points, m, d)
@@ -86,10 +85,15 @@ def evaluation(directory, m, d, aim):
             sys.exit(f"bench: torch differs by {value:.2g} in value, {gradient:.2g} in gradient")
         walks["torch"] = torch_side.Walk(form, points, m, d)
     times = {side: [] for side in walks}
-    for _ in range(ROUNDS):
+    peaks = []
+    for _ in range(rounds):
+        peaks.append(driver.walk("peak", 1))
         for side, walk in walks.items():
-            times[side].append(min(walk() for _ in range(REPEATS)))
+            times[side].append(min(walk() for _ in range(repeats)))
     driver.close()
+    row["peak"] = statistics.median(peaks)
+    row["rate"] = row["operations"] / statistics.median(times["ours"])
+    row["share"] = row["rate"] / row["peak"]
     for side, taken in times.items():
         row[side] = spread(taken)
         row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])
@@ -100,23 +104,29 @@ def evaluation(directory, m, d, aim):
 def print_evaluations(rows):
     print("\nvalue and gradient in tokens, log-masses and A: microseconds per evaluation, median "
           "[least, most]")
-    print(f"{'m':>4}{'d':>3}  {'side':<8}{'time':>28}  {'ratio to tightlip':>24}  "
+    print(f"{'m':>4}{'d':>3}  {'side':<13}{'time':>28}  {'ratio to tightlip':>24}  "
           f"{'value off':>9}  {'gradient off':>12}")
     for row in rows:
-        sides = (("ours", "tightlip", "", ""), ("dense", "dense", "value_difference",
-                 "gradient_difference"), ("torch", "torch", "torch_value_difference",
+        parts = (("ours", "tightlip", "", ""), ("dense", "dense", "value_difference",
+                 "gradient_difference"), ("numpy", "numpy, value", "numpy_value_difference", ""),
+                 ("torch", "torch", "torch_value_difference",
                  "torch_gradient_difference"))
-        for side, name, value, gradient in sides:
+        for side, name, value, gradient in parts:
             if side not in row:
                 continue
             ratio = shown(row[side + "_ratio"], 1) if side != "ours" else ""
             off = [f"{row[key]:.1e}" if key else "" for key in (value, gradient)]
-            print(f"{row['m']:>4}{row['d']:>3}  {name:<8}{shown(row[side]):>28}  {ratio:>24}  "
+            print(f"{row['m']:>4}{row['d']:>3}  {name:<13}{shown(row[side]):>28}  {ratio:>24}  "
                   f"{off[0]:>9}  {off[1]:>12}")
         search = row["search"]
         print(f"{'':7}  in a search of {search['evaluations']} evaluations, everything counted: "
               f"{search['seconds'] * 1e6:.4g}")
-        if "torch" in row:
+        count = (f", {row['instructions']:.0f} instructions (callgrind)"
+                 if row["instructions"] else "")
+        print(f"{'':7}  {row['operations']:.4g} operations, {row['steps']:.3g} steps: "
+              f"{row['rate'] / 1e9:.3g} GFLOP/s, {row['share']:.1%} of {row['peak'] / 1e9:.3g} in a "
+              f"large product{count}")
+        if "torch" in row and row["aim"]:
             word = "reached" if row["torch_ratio"]["median"] >= row["aim"] else "missed"
             forms = "; ".join(f"{form} {seconds * 1e6:.4g}"
                               for form, seconds in row["torch_forms"].items())
@@ -178,25 +188,11 @@ def print_gemm(rows):
             print(f"  {'A B^T' if transposed else 'A B  '}  " + "  ".join(cells[i:i + 6]))
 
 
-def processor():
-    for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown"
-
-
-def other_blas():
-    """The library that torch's linear algebra ends in."""
-    mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/" in line}
-    return ", ".join(sorted(os.path.realpath(p) for p in mapped
-                            if "lapack" in p or "blas" in p)) or "its own"
-
-
-def main():
-    directory = pathlib.Path(sys.argv[1])
-    result = {"processor": processor(), "processors": os.cpu_count(), "threads": 1}
+def small(directory, result):
+    """Few atoms: evaluations, searches, threads."""
     result["evaluation"] = [evaluation(directory, *size) for size in SIZES]
     about = result["evaluation"][0]
+    result.update((key, about[key]) for key in ("version", "compiler", "blas"))
     print(f"tightlip {about['version']}, {about['compiler']}\nprocessor {result['processor']}, "
           f"{result['processors']} of them, 1 thread on every side\nBLAS {about['blas']}")
     if torch_side:
@@ -205,21 +201,38 @@ def main():
         print(f"torch {result['torch']['version']} on {result['torch']['blas']}, threads "
               f"{result['torch']['threads']}")
     else:
-        print(WHY_NOT)
+        print(sides.WHY_NOT)
+    if not about["instructions"]:
+        print("instruction counts skipped: no valgrind")
     print_evaluations(result["evaluation"])
-    result["reach"] = reach(directory, about.get("torch_form"))
+    result["reach"] = reach(directory, next(
+        (r["torch_form"] for r in result["evaluation"] if "torch_form" in r and r["m"] == 4), None))
     print_reach(result["reach"])
     result["threads_1_2"] = lines(directory / "search", "threads", 96, 1000)
     print_threads(result["threads_1_2"])
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    result = {"processor": processor(), "processors": os.cpu_count(), "threads": 1}
+    small(directory, result)
     result["trained"] = [lines(directory / "trained", FIXTURES, 1, *size)[0]
                          for size in ((16, "dense"), (32,), (160,))]
     print_trained(result["trained"])
+    result["layers"] = layers.measure(directory)
+    layers.show(result["layers"])
+    result["panel"] = ascents.measure(directory)
+    ascents.show(result["panel"])
+    result["scaling"] = scaling.measure(directory, Driver)
+    scaling.show(result["scaling"])
     result["gemm"] = lines(directory / "gemm")
     print_gemm(result["gemm"])
     path = directory / "bench.json"
     path.with_suffix(".new").write_text(json.dumps(result, indent=1) + "\n")
     path.with_suffix(".new").rename(path)
     print(f"\nwritten: {path}")
+    if len(sys.argv) > 2:
+        publish.publish(result, pathlib.Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
  *
  * makes COUNT points along a climb, each a small step from the last, so that a warm start is worth
  * what it is worth in an ascent. Prints them with both answers, then answers lines on standard
- * input: "ours K" and "dense K" walk the first K points and print processor seconds per point. */
+ * input: "ours K" and "dense K" walk the first K points and print processor seconds per point,
+ * "peak 1" prints operations per second of a large product. */
 #include <string.h>
 
 #include "bench.h"
@@ -170,10 +171,28 @@ static void print_point(const bench *b, const tl_point *p)
     printf("}\n");
 }
 
+/* Multiplications and additions that one evaluation needs, with `steps` of Lanczos: images, logits
+ * and 2 m^2 exponentials at 20 each; split blocks; the joint block, where it is written out; two
+ * products a step (and two that measure the pair) with orthogonalisation against all vectors once;
+ * the gradient's nine products over pairs and three of width d. */
+static double operations(const bench *b, double steps)
+{
+    const double m = (double)b->m, d = (double)b->d, md = m * d;
+    const bool written = md * md <= 4096.0;
+    const double linear = 2.0 * m * d * d, pairs = 2.0 * m * m * d;
+    const double set = linear * 2.0 + pairs + 40.0 * m * m;
+    const double split = m * (4.0 * md + linear + 2.0 * d * d * d);
+    const double block = written ? 4.0 * md * md : 0.0;
+    const double product = written ? 2.0 * md * md : 4.0 * pairs + 2.0 * linear + 8.0 * m * m;
+    const double lanczos = (2.0 * steps + 2.0) * product + steps * (steps + 1.0) * 4.0 * md;
+    return set + split + block + lanczos + 9.0 * pairs + 20.0 * m * m + 3.0 * linear;
+}
+
 /* The two answers at every point, and one line with their largest differences. */
 static void compare(bench *b)
 {
     double value = 0.0, gradient = 0.0;
+    const uint64_t before = b->ev.steps;
     for (size_t i = 0; i < b->count; i++) {
         evaluate_ours(b, &b->points[i]);
         evaluate_dense(b, &b->points[i]);
@@ -183,9 +202,12 @@ static void compare(bench *b)
         gradient = fmax(gradient, difference(b->d * b->d, b->ours.gA, b->dense.gA));
         print_point(b, &b->points[i]);
     }
-    printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"blas\": \"%s\", "
-           "\"version\": \"%s\", \"compiler\": \"%s\"}\n",
-           value, gradient, tl_blas_provider(), tl_version(), tl_compiler());
+    const double steps = (double)(b->ev.steps - before) / (double)b->count;
+    printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
+           "\"operations\": %.6g, \"blas\": \"%s\", \"version\": \"%s\", \"compiler\": "
+           "\"%s\"}\n",
+           value, gradient, steps, operations(b, steps), tl_blas_provider(), tl_version(),
+           tl_compiler());
     fflush(stdout);
     require(value <= VALUE_LIMIT, "the search's value is not the dense one");
     require(gradient <= GRADIENT_LIMIT, "the search's gradient is not the dense one");
@@ -211,6 +233,11 @@ int main(int argc, char **argv)
     char word[16];
     size_t count;
     while (scanf("%15s %zu", word, &count) == 2) {
+        if (!strcmp(word, "peak")) {
+            printf("%.9g\n", bench_peak());
+            fflush(stdout);
+            continue;
+        }
         require((!strcmp(word, "ours") || !strcmp(word, "dense")) && count && count <= b.count,
                 "expected ours or dense, and how many points");
         printf("%.9g\n", walk(&b, count, strcmp(word, "ours") ? evaluate_dense : evaluate_ours));

@@ -71,9 +71,11 @@ def seconds(form, leaves):
 
 
 def fastest(point, m, d):
-    """Processor seconds of every form, best first; one call is enough for a form far behind."""
+    """Processor seconds of every form, best first; one call is enough for a form far behind. Where
+    a call takes seconds the forward mode alone is tried, the fastest from m d = 128 on."""
     leaves, times = tensors(point, m, d), {}
-    for form in FORMS:
+    large = m * d > 256 and functorch
+    for form in ("softmax, functorch.jacfwd",) if large else FORMS:
         evaluate(form, leaves)
         times[form] = seconds(form, leaves)
         if times[form] < 4 * min(times.values()):
@@ -140,3 +142,68 @@ def adam_search(form, target, seed, atoms, d, radius, n, steps, rate, cap):
             project(x, z, A, radius, n)
     return {"seconds": time.process_time() - start, "evaluations": evaluations,
             "restarts": restarts, "value": best, "reached": best >= target}
+
+
+def layer_of(path, d, heads, n, causal, dtype):
+    """The layer that the driver wrote: x, and a function of x."""
+    numbers = torch.from_numpy(numpy.fromfile(path)).to(dtype)
+    k, at = d // heads, n * d
+    x = numbers[:at].reshape(n, d)
+    stacks = numbers[at:at + 3 * d * d].reshape(heads, 3, k, d)
+    Q, K, V = (stacks[:, i].reshape(d, d) for i in range(3))
+    O = numbers[at + 3 * d * d:].reshape(d, d)
+    mask = torch.zeros(n, n, dtype=dtype)
+    if causal:
+        mask = mask.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf)
+
+    def split(z):
+        return z.reshape(n, heads, k).transpose(0, 1)
+
+    def forward(y):
+        q, key, value = (split(y @ W.T) for W in (Q, K, V))
+        weights = torch.softmax(q @ key.transpose(1, 2) / math.sqrt(k) + mask, dim=-1)
+        return (weights @ value).transpose(0, 1).reshape(n, d) @ O.T
+    return x, forward
+
+
+def power_iteration(path, d, heads, n, causal, single, reference, cap):
+    """Seconds until the quotient is within 1e-6 of the reference, at most cap of them: jvp and vjp
+    of functorch, the forward pass of the vjp kept between iterations."""
+    dtype = torch.float32 if single else torch.float64
+    x, forward = layer_of(path, d, heads, n, causal, dtype)
+    v = torch.randn(n, d, dtype=dtype, generator=torch.Generator().manual_seed(1))
+    v /= v.norm()
+    start, steps, value = time.process_time(), 0, 0.0
+    _, pull = functorch.vjp(forward, x)
+    while value < reference * (1 - 1e-6) and time.process_time() - start < cap:
+        _, u = functorch.jvp(forward, (x,), (v,))
+        value = u.norm().item()
+        v = pull(u)[0]
+        v /= v.norm()
+        steps += 1
+    return {"seconds": time.process_time() - start, "steps": steps, "value": value,
+            "reached": value >= reference * (1 - 1e-6)}
+
+
+def numpy_value(point, m, d):
+    """log of the norm by numpy alone: the joint block from its formula, then svd."""
+    x, a, A = (numpy.array(point[name]) for name in ("x", "log_mass", "A"))
+    x, A = x.reshape(m, d), A.reshape(d, d)
+    logits = x @ A.T @ x.T + a
+    P = numpy.exp(logits - logits.max(1, keepdims=True))
+    P /= P.sum(1, keepdims=True)
+    xi = x[None] - (P @ x)[:, None]
+    covariance = numpy.einsum("kl,kli,klj->kij", P, xi, xi)
+    block = numpy.einsum("kli,kj->kilj", P[:, :, None] * xi, x @ A.T)
+    block += numpy.einsum("kl,ij->kilj", P, numpy.eye(d))
+    block *= numpy.exp(0.5 * (a[:, None] - a[None]))[:, None, :, None]
+    for k in range(m):
+        block[k, :, k] += covariance[k] @ A
+    return math.log(numpy.linalg.svd(block.reshape(m * d, m * d), compute_uv=False)[0])
+
+
+def time_numpy(points, m, d):
+    start = time.process_time()
+    for point in points:
+        numpy_value(point, m, d)
+    return (time.process_time() - start) / len(points)

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""What is kept of a benchmark: bench.json, two plots, and the table in README.md.
+
+    publish.py --check OUTPUT    whether the table in README.md is that of OUTPUT/bench.json"""
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+BEGIN, END = "<!-- table of results/bench -->", "<!-- end of the table -->"
+
+
+def table(result):
+    rows = [BEGIN, "| kernel, one thread | time | share of a large product's rate | torch takes |",
+            "|---|---|---|---|"]
+    for r in result["evaluation"]:
+        torch = f"{r['torch_ratio']['median']:.0f} times as long" if "torch" in r else "not measured"
+        rows.append(f"| value and gradient, {r['m']} atoms in dimension {r['d']} | "
+                    f"{r['ours']['median'] * 1e6:.3g} us | {r['share']:.0%} | {torch} |")
+    for r in result["layers"]:
+        if "torch" not in r:
+            continue
+        least = "" if r["torch"]["reached"] else "more than "
+        rows.append(
+            f"| norm to 1e-6, width {r['d']}, {r['heads']} head{'s' * (r['heads'] > 1)}, "
+            f"n = {r['n']}, {'causal, ' * (r['mask'] == 'causal')}{r['precision']} precision | "
+            f"{r['seconds']:.2g} s | {r['share']:.0%} | {least}{r['torch_ratio']:.0f} times as long |")
+    return "\n".join(rows + [END])
+
+
+def readme_table():
+    text = README.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"README.md: expected one '{BEGIN}' and one '{END}'")
+    return text[text.index(BEGIN):text.index(END) + len(END)]
+
+
+def gnuplot(text):
+    subprocess.run(["gnuplot"], input=text, text=True, check=True)
+
+
+def plot_scaling(rows, output):
+    curves, data = [], []
+    for r in rows:
+        data.append(f"${r['variable']} << E\n" + "\n".join(
+            f"{s} {t * 1e6:.6g}" for s, t in zip(r["sizes"], r["seconds"])) + "\nE\n")
+        unit = "evaluation" if r["of"] == "evaluation" else "layer product"
+        curves.append(f"${r['variable']} with linespoints lw 2 title "
+                      f"'{r['variable']}, {unit}: exponent {r['exponent']:.2f}'")
+    gnuplot("".join(data) + f"""set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
+set output '{output / 'scaling.png'}'
+set logscale xy
+set key top left
+set grid
+set xlabel 'size'
+set ylabel 'microseconds, one thread'
+set title 'Cost against each size, exponents fitted to the larger half'
+plot {', '.join(curves)}
+""")
+
+
+def plot_profile(rows, output):
+    from ascents import profile
+    factors = [2 ** (i / 4) for i in range(33)]
+    curves, data = [], []
+    for i, (method, shares) in enumerate(profile(rows, "evaluations", factors).items()):
+        data.append(f"$p{i} << E\n" + "\n".join(
+            f"{f:.6g} {s:.6g}" for f, s in zip(factors, shares)) + "\nE\n")
+        curves.append(f"$p{i} with steps lw 2 title '{method}'")
+    gnuplot("".join(data) + f"""set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
+set output '{output / 'profile.png'}'
+set logscale x 2
+set yrange [0:1.02]
+set key bottom right
+set grid
+set xlabel 'evaluations, as a multiple of the fewest any method needed'
+set ylabel 'share of the 24 cells solved'
+set title 'Evaluations to 99.9 % of the best known value'
+plot {', '.join(curves)}
+""")
+
+
+def publish(result, output):
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
+    plot_scaling(result["scaling"], output)
+    plot_profile(result["panel"], output)
+    README.write_text(README.read_text().replace(readme_table(), table(result)))
+    print(f"written: {output}/bench.json, scaling.png, profile.png, and the table in {README.name}")
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] != "--check":
+        sys.exit(__doc__)
+    path = pathlib.Path(sys.argv[2]) / "bench.json"
+    if not path.exists():
+        print(f"table of speeds not checked: no {path}; 'make bench-results' makes it")
+        return
+    if readme_table() != table(json.loads(path.read_text())):
+        sys.exit(f"README.md: its table of speeds is not that of {path}: run 'make bench-results'")
+
+
+if __name__ == "__main__":
+    main()

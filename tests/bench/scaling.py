@@ -1,0 +1,38 @@
+"""Cost against each size, with fitted exponents."""
+from sides import exponent, lines, spread
+
+# variable, sizes, driver's arguments
+EVALUATION = (("m", (4, 8, 16, 32, 64, 128), lambda s: (s, 4)),
+              ("d", (2, 4, 8, 16, 32, 64), lambda s: (8, s)))
+LAYER = (("n", (128, 256, 512, 1024, 2048, 4096), lambda s: (64, 1, s)),
+         ("H", (1, 2, 4, 8, 16), lambda s: (64 * s, s, 256)))
+ROUNDS = 5
+
+
+def measure(directory, driver):
+    result = []
+    for name, sizes, of in EVALUATION:
+        times = []
+        for size in sizes:
+            walk = driver(directory, *of(size))
+            times.append(spread([walk.walk("ours", 16) for _ in range(ROUNDS)])["median"])
+            walk.close()
+        result.append({"variable": name, "of": "evaluation", "sizes": sizes, "seconds": times,
+                       "exponent": exponent(sizes, times)})
+    for name, sizes, of in LAYER:
+        times = []
+        for size in sizes:
+            row = lines(directory / "layer", *of(size), "none", 1, 1)[1]
+            times.append(row["seconds"] / (2 * row["steps"] + 2))
+        result.append({"variable": name, "of": "product", "sizes": sizes, "seconds": times,
+                       "exponent": exponent(sizes, times)})
+    return result
+
+
+def show(rows):
+    print("\ncost against each size (the exponent is fitted to the larger half): microseconds per "
+          "evaluation (m at d = 4,\nd at m = 8), per product in single precision (n at d = 64 with "
+          "one head, H heads of width 64 at n = 256)")
+    for r in rows:
+        cells = "  ".join(f"{s}: {t * 1e6:.4g}" for s, t in zip(r["sizes"], r["seconds"]))
+        print(f"  {r['variable']:<3}^{r['exponent']:.2f}   {cells}")

@@ -1,0 +1,68 @@
+"""What every part of the benchmark uses: drivers, spreads, processor and library names."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+try:
+    import torch_side
+except ImportError as missing:
+    torch_side, WHY_NOT = None, f"torch rows skipped: {missing} (Debian: python3-torch)"
+
+
+def lines(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"bench: {command[0]} failed")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def spread(times):
+    return {"median": statistics.median(times), "least": min(times), "most": max(times)}
+
+
+def shown(times, unit=1e6):
+    median, least, most = (times[key] * unit for key in ("median", "least", "most"))
+    return f"{median:10.4g} [{least:.4g}, {most:.4g}]"
+
+
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def other_blas():
+    """The library that torch's linear algebra ends in."""
+    mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/" in line}
+    return ", ".join(sorted(os.path.realpath(p) for p in mapped
+                            if "lapack" in p or "blas" in p)) or "its own"
+
+
+def exponent(sizes, times):
+    """Slope of log time against log size over the larger half, where constants count least."""
+    import math
+    half = len(sizes) // 2
+    xs, ys = [math.log(s) for s in sizes[half:]], [math.log(t) for t in times[half:]]
+    mx, my = statistics.mean(xs), statistics.mean(ys)
+    return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sum((x - mx) ** 2 for x in xs)
+
+
+def instructions(directory, m, d, count=6):
+    """Instructions of one evaluation by callgrind (no wide vectors beyond AVX2 there); None
+    without valgrind."""
+    if not shutil.which("valgrind"):
+        return None
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+         "--toggle-collect=tl_evaluate", str(directory / "evaluate"), str(m), str(d), str(count),
+         "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or not found:
+        sys.exit("bench: callgrind failed")
+    return int(found.group(1)) / (2 * count - 1)  # a climb of count points, then all again
