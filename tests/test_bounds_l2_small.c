@@ -17,7 +17,7 @@ Test(bounds_l2_small, constants)
 
     for (size_t n = 3; n <= (soak ? 4u : 3u); n++) {
         const tl_exact_problem problem = {
-            .layer = layer, .n = n, .radius = INFINITY, .tolerance = n == 3 ? 1e-6 : 1e-3};
+            .layer = layer, .n = n, .radius = INFINITY, .tolerance = n == 3 ? 1e-6 : 1e-5};
         tl_exact_result r;
         cr_assert_eq(tl_exact_run(&problem, &r, NULL), TL_OK);
         cr_expect_leq(r.upper, tl_bounds_l2_small((double)n, 1));

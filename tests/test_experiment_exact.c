@@ -77,6 +77,60 @@ Test(experiment_exact, search_and_supremum)
     }
 }
 
+/* Field of the first row of data.csv, none of whose fields before it is quoted. */
+static void field(const char *csv, const char *name, char *out, size_t size)
+{
+    const char *header = csv, *row = strchr(csv, '\n') + 1;
+
+    while (strncmp(header, name, strlen(name)) != 0) {
+        header = strchr(header, ',');
+        row = strchr(row, ',');
+        cr_assert(header && row, "%s", name);
+        header++;
+        row++;
+    }
+    (void)snprintf(out, size, "%.*s", (int)strcspn(row, ",\n"), row);
+}
+
+/* data.csv gives the intervals of the record, with what their coordinates are. */
+Test(experiment_exact, the_table_holds_the_hull)
+{
+    scratch dir;
+    tl_error err = {0};
+    char text[200];
+    double side[4];
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(&dir, ENCLOSED "exact = { tolerance = 1e-5; };");
+    const tl_run_options options = {.directory = dir.directory, .threads = 1, .no_plot = true};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    char *csv = results_text(dir.directory, "data.csv"), *at = text;
+    char *line = results_text(dir.directory, "cells.ndjson");
+    json_t *record = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+    const json_t *exact = json_object_get(record, "exact");
+    field(csv, "exact_coordinates", text, sizeof text);
+    cr_expect_str_eq(text, "tokens");
+    field(csv, "exact_search_place", text, sizeof text);
+    cr_expect_str_eq(text, "no start");
+    field(csv, "exact_hull,", text, sizeof text);
+    for (int i = 0; i < 4; i++) {
+        side[i] = strtod(at, &at);
+        cr_assert_eq(*at, i == 3 ? '\0' : i == 1 ? ' ' : ':', "%s", text);
+        at += i < 3;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        const json_t *pair = json_array_get(json_object_get(exact, "hull"), k);
+        cr_expect_eq(side[2 * k], json_number_value(json_array_get(pair, 0)));
+        cr_expect_eq(side[2 * k + 1], json_number_value(json_array_get(pair, 1)));
+        cr_expect_leq(side[2 * k], side[2 * k + 1]);
+    }
+    json_decref(record);
+    free(line);
+    free(csv);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
 Test(experiment_exact, refused)
 {
     static const refusal rows[] = {

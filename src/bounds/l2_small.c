@@ -254,7 +254,7 @@ double tl_bounds_l2_small(double n, size_t k)
     /* k = 1, n = 3 and 4: `tightlip exact --attention l2 --whole-space --n N`, recomputed by
      * test_bounds_l2. n = 5, and n = 3 at any k: tl_bounds_l2_search, recomputed by
      * test_bounds_l2_norm. */
-    static const double line[] = {1.9446620, 2.0942, 2.2881};
+    static const double line[] = {1.9446620, 2.0920941, 2.2881};
     const double triangle = 2.0278;
 
     if (n == 2) return tl_bounds_l2_pair();

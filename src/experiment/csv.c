@@ -50,7 +50,8 @@ static const char *const lower_columns[][2] = {
 static const char *const given_keys[] = {"log10", "certified", "certified_log10"};
 
 static const char *const exact_keys[] = {"lower_certified", "upper_certified", "lower_log10",
-                                         "upper_log10",     "finished",        "search_missed"};
+                                         "upper_log10",     "finished",        "search_missed",
+                                         "search_place",    "hull_boxes",      "coordinates"};
 
 static const char *const tail_columns[][2] = {
     {"atoms", "atoms"},
@@ -87,6 +88,7 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     tl_buffer_text(b, more);
     for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
+    if (ex->exact.on) tl_buffer_text(b, ",exact_hull");
     if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
     for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++)
         tl_buffer_print(b, ",%s", tl_attack_columns[i]);
@@ -150,6 +152,22 @@ static void put_iteration(tl_buffer *b, const json_t *record, size_t t)
     put_value(b, json_object_get(invert, "local_factor"));
 }
 
+/* The intervals of the coordinates, "0.5:0.75 1:1.25". */
+static void put_hull(tl_buffer *b, const json_t *hull)
+{
+    const json_t *side;
+    size_t i;
+
+    tl_buffer_text(b, ",");
+    json_array_foreach(hull, i, side)
+    {
+        if (i > 0) tl_buffer_text(b, " ");
+        put_value(b, json_array_get(side, 0));
+        tl_buffer_text(b, ":");
+        put_value(b, json_array_get(side, 1));
+    }
+}
+
 /* t: of the iterations, where a cell has a row for each. */
 static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t t)
 {
@@ -183,6 +201,7 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
     }
+    if (ex->exact.on) put_hull(b, json_object_get(json_object_get(record, "exact"), "hull"));
     if (ex->invert.on) put_iteration(b, record, t);
     for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++) {
         tl_buffer_text(b, ",");
