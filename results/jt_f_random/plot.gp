@@ -122,9 +122,9 @@ plot \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
   $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, common = 0, slope 0.10 ± 0.01', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, common = 1, slope 0.08 ± 0.01', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, common = 1, slope 0.08 ± 0.01', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, common = 0, slope 0.08 ± 0.00'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, common = 0, slope 0.08 ± 0.00'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
