@@ -18,6 +18,8 @@ const char *const tl_report_head =
     "figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); overflow-x: auto; "
     "}\n"
     "figure svg { display: block; width: 100%; height: auto; min-width: 34rem; }\n"
+    "@media (prefers-color-scheme: dark) { figure { background: none; } "
+    "figure svg { background: #fff; filter: invert(.91) hue-rotate(180deg); } }\n"
     ".scroll { overflow: auto; max-height: 32rem; border: 1px solid var(--line); }\n"
     "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; "
     "font-size: .9rem; }\n"
