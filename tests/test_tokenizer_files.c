@@ -80,6 +80,30 @@ Test(tokenizer_files, bpe)
     scratch_clear(&s);
 }
 
+/* Every (a, b) is joined before a pair that one of them makes, though it comes first in the file.
+ */
+Test(tokenizer_files, a_merge_is_done_everywhere_first)
+{
+    static const char merges[] = "ab a\na b\n";
+    static char text[8192];
+    tl_tokenizer *t = NULL;
+    tl_error err = {0};
+    uint32_t *found = NULL;
+    size_t count = 0;
+    scratch s;
+
+    if (!tl_tokenizer_available()) cr_skip_test("a build without libunistring");
+    put_bytes(text, sizeof text, ",\"ab\":256,\"aba\":257");
+    cr_assert(scratch_init(&s) && scratch_write(&s, "vocab.json", text, strlen(text)));
+    cr_assert(scratch_write(&s, "merges.txt", merges, sizeof merges - 1));
+    cr_assert_eq(tl_tokenizer_open(&t, s.directory, &err), TL_OK, "%s", err.text);
+    cr_assert_eq(tl_tokenizer_encode(t, "abab", 4, false, &found, &count, &err), TL_OK);
+    cr_expect(count == 2 && found[0] == 256 && found[1] == 256);
+    free(found);
+    tl_tokenizer_free(t);
+    scratch_clear(&s);
+}
+
 static const struct {
     const char *vocabulary, *config; /* config NULL: no such file */
     tl_status status;
