@@ -215,6 +215,15 @@ static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
     arb_clear(one);
 }
 
+bool tl_certify_has_formula(const char *key)
+{
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (strcmp(whole[i].key, key) == 0) return true;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].key, key) == 0) return true;
+    return strcmp(key, "ellipsoid-inf2") == 0;
+}
+
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)
 {
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)

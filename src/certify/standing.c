@@ -166,27 +166,49 @@ tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s,
     return TL_OK;
 }
 
+/* Layer and tokens are looked at only where a formula wants them: the norms of wide matrices cost
+ * more than all else. */
+static bool any_formula(size_t count, const tl_bound *const *bound, const tl_bound_value *value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (value[i].applicable && tl_certify_has_formula(bound[i]->key)) return true;
+    return false;
+}
+
+static void round_up(tl_certified *upper, const arb_t ball)
+{
+    tl_enclosure enclosure;
+
+    tl_certify_round(&enclosure, ball, TL_CERTIFY_FIRST_BITS);
+    *upper = enclosure.high;
+}
+
 tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bound *const *bound,
                            const tl_bound_value *value, tl_certified *upper, tl_error *err)
 {
-    tl_certify_state s;
-    tl_certify_facts f;
-    tl_enclosure enclosure;
+    const bool formulas = any_formula(count, bound, value);
+    tl_certify_state s = {.head = NULL};
+    tl_certify_facts f = {.head = NULL};
+    tl_status status = TL_OK;
     arb_t ball;
 
     if (!problem->domain) return tl_fail(err, TL_ERR_ARGUMENT, "domain: expected one, found none");
-    tl_status status = tl_certify_state_init(&s, problem, TL_CERTIFY_FIRST_BITS, err);
-    if (status != TL_OK) return status;
-    status = tl_certify_facts_init(&f, &s, problem->domain, true, err);
+    if (formulas) {
+        status = tl_certify_state_init(&s, problem, TL_CERTIFY_FIRST_BITS, err);
+        if (status != TL_OK) return status;
+        status = tl_certify_facts_init(&f, &s, problem->domain, true, err);
+    }
     arb_init(ball);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
-        arb_zero_pm_inf(ball);
-        if (value[i].applicable) (void)bound_ball(ball, bound[i], &f, value[i].log_value);
-        tl_certify_round(&enclosure, ball, f.prec);
-        upper[i] = enclosure.high;
+        arb_pos_inf(ball);
+        if (value[i].applicable && formulas)
+            (void)bound_ball(ball, bound[i], &f, value[i].log_value);
+        else if (value[i].applicable)
+            from_logarithm(ball, value[i].log_value);
+        round_up(&upper[i], ball);
     }
     arb_clear(ball);
-    if (status == TL_OK) tl_certify_facts_clear(&f);
+    tl_certify_facts_clear(&f);
     tl_certify_state_clear(&s);
     return status;
 }
