@@ -187,12 +187,15 @@ static double block(const terms *ij, const terms *ik, const terms *jk, const wei
     const double angle = ij->t.lo + jk->t.lo - ik->t.hi;
     const double alpha = -2 * p->lo[0] * ij->t.lo - (angle < 0 ? p->hi[2] : p->lo[2]) * angle;
     const double rest = fmin(p->hi[0] + p->hi[2], 1 - p->lo[1]);
+    /* Differences under a root: their rounding counts before it is taken. */
+    const double slack = 16 * DBL_EPSILON * (1 + ij->t.hi + jk->t.hi + ik->t.hi);
     const double square =
-        rest * (p->hi[0] * ij->t.hi + p->hi[2] * jk->t.hi) - p->lo[0] * p->lo[2] * ik->t.lo;
+        rest * (p->hi[0] * ij->t.hi + p->hi[2] * jk->t.hi) - p->lo[0] * p->lo[2] * ik->t.lo + slack;
     const double b = 2 * p->hi[1] * sqrt(fmax(square, 0) * ij->t.hi);
-    const double above = 1 + alpha, weight = above > 0 ? p->hi[1] : p->lo[1];
+    const double above = 1 + alpha + slack, weight = above > 0 ? p->hi[1] : p->lo[1];
+    const double up = 1 + 16 * DBL_EPSILON;
 
-    return (b + sqrt(fmax(b * b + 4 * weight * weight * above, 0))) / 2;
+    return (b + sqrt(fmax(b * b * up + 4 * weight * weight * above, 0))) / 2;
 }
 
 double tl_bounds_l2_triangle_box(const double lo[3], const double hi[3])
