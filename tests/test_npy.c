@@ -124,10 +124,10 @@ Test(npy, prefixes)
     scratch_clear(&s);
 }
 
-/* A hole of 32 TB that looks like a matrix: true to its header, refused before memory is taken. */
+/* A hole of 20 GB that looks like a matrix: true to its header, refused before memory is taken. */
 Test(npy, holes)
 {
-    static const char header[] = D("'<f8'", "False", "(2000000, 2000000)");
+    static const char header[] = D("'<f8'", "False", "(50000, 50000)");
     tl_weights *file = NULL;
     tl_error err = {0};
     size_t rows, cols;
@@ -136,14 +136,14 @@ Test(npy, holes)
 
     cr_assert(scratch_init(&s));
     cr_assert(make(&s, header, 0));
-    if (truncate(s.path, (off_t)(10 + sizeof header - 1 + UINT64_C(32000000000000))) != 0) {
+    if (truncate(s.path, (off_t)(10 + sizeof header - 1 + UINT64_C(20000000000))) != 0) {
         (void)scratch_write(&s, "t.npy", "", 0);
         scratch_clear(&s);
         cr_skip_test("no file system for so large a hole");
     }
     cr_assert_eq(tl_weights_open(&file, s.path, &err), TL_OK, "%s", err.text);
     cr_expect_eq(tl_weights_read(file, NULL, &x, &rows, &cols, &err), TL_ERR_LIMIT);
-    cr_expect(strstr(err.text, "found 4000000000000"), "%s", err.text);
+    cr_expect(strstr(err.text, "found 2500000000"), "%s", err.text);
     tl_weights_close(file);
     scratch_clear(&s);
 }
@@ -182,8 +182,8 @@ static bool reads_alike(const scratch *s, bool *opened)
     return alike;
 }
 
-/* Cut anywhere, an archive is refused; with any byte changed it is refused or holds the same
- * numbers, for every member has a checksum. */
+/* Cut anywhere, an archive is refused; with any byte (every seventh of the larger file) changed it
+ * is refused or holds the same numbers, for every member has a checksum. */
 Test(npy, archives_cut_and_changed)
 {
     static const char *const paths[] = {"tests/fuzz/corpus/npz/stored.npz",
@@ -194,13 +194,13 @@ Test(npy, archives_cut_and_changed)
     cr_assert(scratch_init(&s));
     for (size_t i = 0; i < 2; i++) {
         unsigned char bytes[LARGEST];
-        const size_t size = load(paths[i], bytes);
+        const size_t size = load(paths[i], bytes), step = i ? 7 : 1;
         bool opened;
-        for (size_t cut = 0; cut < size; cut++) {
+        for (size_t cut = 0; cut < size; cut += step) {
             cr_assert(scratch_write(&s, "t.npz", bytes, cut));
             cr_expect(reads_alike(&s, &opened) && !opened, "%s cut at %zu", paths[i], cut);
         }
-        for (size_t at = 0; at < size; at++) {
+        for (size_t at = 0; at < size; at += step) {
             for (unsigned bit = 0; bit < 8; bit += 7) {
                 bytes[at] = (unsigned char)(bytes[at] ^ 1u << bit);
                 cr_assert(scratch_write(&s, "t.npz", bytes, size));
