@@ -264,10 +264,11 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(STATIC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fopenmp -o $@ $^ $(LIBS)
 
-# The other side of the comparison of ascents; without it those rows are left out.
+# The other side of the comparison of ascents; without it those rows are left out. Private: what the
+# library is compiled with stays the same.
 NLOPT ?= $(shell $(PKG_CONFIG) --exists nlopt 2>/dev/null && echo yes)
-$(BUILD)/bench/panel: LIBS += $(if $(NLOPT),-lnlopt)
-$(BUILD)/obj/tests/bench/panel.o: CFLAGS += $(if $(NLOPT),-DTL_WITH_NLOPT)
+$(BUILD)/bench/panel: private LIBS += $(if $(NLOPT),-lnlopt)
+$(BUILD)/obj/tests/bench/panel.o: private CFLAGS += $(if $(NLOPT),-DTL_WITH_NLOPT)
 
 $(BUILD)/race/%: $(BUILD)/obj/tests/race/%.o $(SUPPORT) $(STATIC)
 	$(call say,LINK,$@)
