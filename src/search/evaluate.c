@@ -32,7 +32,7 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
 {
     const tl_layer *layer = problem->layer;
     const size_t d = layer->d, out = layer->out, rows = capacity * out, cols = capacity * d;
-    *ev = (tl_evaluator){.problem = problem, .budget = budget};
+    *ev = (tl_evaluator){.problem = problem, .budget = budget, .target = INFINITY};
     tl_status status = tl_layer_copy(&ev->layer, layer);
     if (!status) status = tl_jacobian_alloc(&ev->J, layer, capacity, err);
     if (!status) status = tl_gkl_alloc(&ev->gkl, rows, cols, LANCZOS_BASIS);
@@ -211,6 +211,7 @@ tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, doub
     else
         value->log_value = split ? value->log_split : value->log_joint;
     if (objective == TL_OBJECTIVE_SPLIT && !split) value->log_value = -INFINITY;
+    if (!ev->target_at && value->log_value >= ev->target) ev->target_at = ev->used;
     if (!gx || !isfinite(value->log_value)) return TL_OK;
     if (objective == TL_OBJECTIVE_SPLIT_GAIN) return gain_gradient(ev, p, atom, value, gx, ga, gA);
     return block_gradient(ev, p, split, atom, value->log_value, gx, ga, gA);

@@ -153,7 +153,8 @@ static void local_method(panel *p, size_t cell, const method *way, double known)
 {
     const double target = known + log(SHARE), begun = cpu_seconds();
     p->best = -HUGE_VAL;
-    p->ev.used = 0;
+    p->ev.used = p->ev.target_at = 0;
+    p->ev.target = target;
     for (uint64_t r = 0; p->ev.used < TOTAL && p->best < target; r++) {
         make_start(p, r);
         pack(p, p->scratch);
@@ -161,7 +162,8 @@ static void local_method(panel *p, size_t cell, const method *way, double known)
         p->ev.warm_m = 0;
         way->run(p, p->scratch);
     }
-    print(cell, p, way->name, known, p->best, p->ev.used, cpu_seconds() - begun);
+    print(cell, p, way->name, known, p->best, p->ev.target_at ? p->ev.target_at : p->ev.used,
+          cpu_seconds() - begun);
 }
 
 /* Whole restarts: constructions, races, mass moves, whole multiplicities. */
