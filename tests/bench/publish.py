@@ -52,7 +52,7 @@ def plot_scaling(rows, output):
     gnuplot("".join(data) + f"""set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
 set output '{output / 'scaling.png'}'
 set logscale xy
-set key top left
+set key bottom right
 set grid
 set xlabel 'size'
 set ylabel 'microseconds, one thread'
