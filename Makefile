@@ -452,7 +452,6 @@ bench-blis: $(BENCHES)
 results: all ## run every experiment into results/
 	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
 	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
-	$(Q)python3 experiments/livit/results.py $(PROGRAM) results/livit_certified
 	$(Q)python3 experiments/summary.py results
 	$(Q)$(PROGRAM) report $(sort $(dir $(wildcard results/*/manifest.json))) -o results/index.html
 

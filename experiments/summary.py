@@ -41,14 +41,16 @@ def section(directory):
     if "invert" in config:
         last = [number(r["error"]) for r in rows if r["iteration"] == str(config["invert"]["iterations"])]
         rows = [r for r in rows if r["iteration"] == "0"]
-    logs = [v for v in (number(r["lower_log10"]) for r in rows) if v is not None]
-    ratios = [v for v in (number(r["ratio_log10"]) for r in rows) if v is not None]
+    logs = [v for v in (number(r.get("lower_log10")) for r in rows) if v is not None]
+    ratios = [v for v in (number(r.get("ratio_log10")) for r in rows) if v is not None]
     lines = [f"## {directory.name}", "", config.get("title", directory.name), "",
              config.get("question", ""), ""]
     for key, what in (("paper", "The paper"), ("finding", "Found here")):
         if key in config:
             lines += [f"{what}: {config[key]}", ""]
     lines += [f"![{directory.name}]({directory.name}/plot.png)", ""]
+    if "network" in config:
+        return "\n".join(lines + shares(config, rows)) + "\n"
     lines.append(f"{len(rows)} cells; local norm 10^{min(logs):.3f} to 10^{max(logs):.3f}." if logs
                  else f"{len(rows)} cells.")
     if ratios:
@@ -76,28 +78,27 @@ def section(directory):
     return "\n".join(lines) + "\n"
 
 
-def certified(directory):
-    """The record of `tightlip certify`, as experiments/livit/results.py leaves it."""
-    found = json.loads((directory / "certify.json").read_text(encoding="utf-8"))
-    rows = ", ".join(f"{row['certified']:.1%} at {row['epsilon']:g} ({row['attacked']:.1%} under attack)"
-                     for row in found["table"] if row["epsilon"] in (0.25, 0.5, 1))
-    return "\n".join([
-        f"## {directory.name}", "", "Proven l2 radii of a small vision transformer on Fashion-MNIST", "",
-        "How much of the accuracy is proven, and how much do attacks leave?", "",
-        "The paper: certified accuracy of small vision transformers by a bound at the clean activations (Havens, Araujo, Zhang, Hu 2024).", "",
-        f"![{directory.name}]({directory.name}/plot.png)", "",
-        f"{found['count']} images, clean accuracy {found['clean']:.1%}, median proven radius "
-        f"{found['median_radius']:.3g}. Certified: {rows}."]) + "\n"
+def shares(config, rows):
+    """Images of a network: what is proven and what attacks leave."""
+    table = collections.defaultdict(list)
+    for row in rows:
+        table[float(row["epsilon"])].append(row)
+    mean = lambda part, key: sum(row[key] == "1" for row in part) / len(part)
+    said = [f"{mean(part, 'certified'):.1%} at {epsilon:g}" +
+            (f" ({mean(part, 'standing'):.1%} under attack)" if "pgd" in config["network"] else "")
+            for epsilon, part in table.items() if epsilon in (0.25, 0.5, 1)]
+    refuted = sum(row["certified"] == "1" and row["standing"] == "0" for row in rows)
+    return [f"{len(table[0.0])} images, clean accuracy {mean(table[0.0], 'clean'):.1%}. Certified: "
+            f"{', '.join(said)}. Attacks within a certified radius: {refuted}."]
 
 
 def main():
     results = pathlib.Path(sys.argv[1])
-    names = sorted([p.parent for p in results.glob("*/manifest.json")] +
-                   [p.parent for p in results.glob("*/certify.json")])
+    names = sorted(p.parent for p in results.glob("*/manifest.json"))
     head = ("# Results\n\nWritten by `make results` from the records beside each plot; numbers are logarithms of the\n"
             "data in `data.csv`. A value is found (a lower bound to rounding), a bound is a theorem.\n\n")
-    (results / "README.md").write_text(head + "\n".join(
-        (section if (p / "manifest.json").exists() else certified)(p) for p in names), encoding="utf-8")
+    (results / "README.md").write_text(head + "\n".join(map(section, names)),
+                                       encoding="utf-8")
 
 
 main()

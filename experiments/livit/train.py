@@ -215,27 +215,34 @@ def train(net, o, images, labels):
               flush=True)
 
 
-def main():
+def options(words=None):
     p = argparse.ArgumentParser()
     p.add_argument("out", type=pathlib.Path)
     p.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist")
     for name, kind, value in (("depth", int, 1), ("heads", int, 2), ("scale", float, 0.3),
                               ("width", int, 32), ("hidden", int, 64), ("layers", int, 1),
                               ("patch", int, 7), ("epsilon", float, 0.4), ("epochs", int, 4),
-                              ("logit-norm", float, 2.0), ("ball", float, 4.0), ("batch", int, 250), ("images", int, 60000),
-                              ("rate", float, 0.01), ("seed", int, 1), ("pool", str, "all")):
+                              ("logit-norm", float, 2.0), ("ball", float, 4.0), ("batch", int, 250),
+                              ("images", int, 60000), ("rate", float, 0.01), ("seed", int, 1),
+                              ("pool", str, "all")):
         p.add_argument(f"--{name}", type=kind, default=value)
-    o = p.parse_args()
+    return p.parse_args(words)
+
+
+def read_set(o, kind, count):
+    images, labels = (read_idx(o.data / f"{kind}-{name}-ubyte.gz")
+                      for name in ("images-idx3", "labels-idx1"))
+    return images[:count].float() / 255, labels[:count].long()
+
+
+def main():
+    o = options()
     torch.set_num_threads(1)
     torch.manual_seed(o.seed)
-    images, labels = (read_idx(o.data / f"train-{name}-ubyte.gz")
-                      for name in ("images-idx3", "labels-idx1"))
-    images, labels = images[:o.images].float() / 255, labels[:o.images].long()
+    images, labels = read_set(o, "train", o.images)
     net = Net(o)
     train(net, o, images, labels)
-    images, labels = (read_idx(o.data / f"t10k-{name}-ubyte.gz")
-                      for name in ("images-idx3", "labels-idx1"))
-    images, labels = images.float() / 255, labels.long()
+    images, labels = read_set(o, "t10k", 10000)
     epsilons = (0.0, 0.1, 0.25, 0.5, 1.0)
     for epsilon, (clean, sure) in zip(epsilons, score(net, images, labels, epsilons)):
         print(f"epsilon {epsilon}: clean {clean:.4f}, certified by the training bound {sure:.4f}")

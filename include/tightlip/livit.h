@@ -80,6 +80,7 @@ typedef struct {
     size_t restarts; /* the first from the image itself, the others from the ball; 0: no attack */
     size_t steps;
     uint64_t seed;
+    uint64_t first; /* number of the first image of a set: its part is attacked as the whole is */
 } tl_livit_attack;
 
 /* 4 restarts of 40 steps. */

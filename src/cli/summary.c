@@ -29,6 +29,9 @@ static json_t *violated_bounds(const json_t *record)
     json_t *violated = json_array(), *bound;
     size_t i;
 
+    if (json_object_get(record, "image") && json_is_true(json_object_get(record, "violation")))
+        tl_cli_json_append(&violated, json_string("radius"));
+
     json_array_foreach(json_object_get(record, "bounds"), i,
                        bound) if (json_is_true(json_object_get(bound, "violation")))
         tl_cli_json_append(&violated, json_string(text_at(bound, "key", "")));
@@ -38,15 +41,17 @@ static json_t *violated_bounds(const json_t *record)
 static json_t *summarise(const json_t *record)
 {
     const json_t *lower = json_object_get(record, "lower");
+    const double radius = number_at(json_object_get(record, "image"), "radius");
     json_t *variables = json_object_get(record, "variables");
 
-    return json_pack(
-        "{s:O?,s:O,s:o,s:o,s:O?,s:s?,s:o,s:o}", "cell", json_object_get(record, "cell"),
-        "variables", variables, "value", tl_cli_json_real(number_at(lower, "value")), "log10",
-        tl_cli_json_real(number_at(lower, "log10")), "certified",
-        json_object_get(lower, "certified"), "best_bound", text_at(record, "best_bound", NULL),
-        "ratio_log10", tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
-        violated_bounds(record));
+    return json_pack("{s:O?,s:O,s:o,s:o,s:O?,s:s?,s:o,s:o}", "cell",
+                     json_object_get(record, "cell"), "variables", variables, "value",
+                     tl_cli_json_real(isnan(radius) ? number_at(lower, "value") : radius), "log10",
+                     tl_cli_json_real(number_at(lower, "log10")), "certified",
+                     json_object_get(lower, "certified"), "best_bound",
+                     text_at(record, "best_bound", NULL), "ratio_log10",
+                     tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
+                     violated_bounds(record));
 }
 
 static tl_status add_record(tl_cli_summary *summary, const char *line, const char *path,

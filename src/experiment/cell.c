@@ -12,6 +12,7 @@ void tl_cell_free(tl_cell *cell)
     tl_measure_free(cell->tokens);
     json_decref(cell->tokens_reference);
     tl_domain_free(cell->domain);
+    tl_network_free(cell->network);
     free(cell);
 }
 
@@ -202,6 +203,18 @@ static tl_status read_parts(const tl_bindings *b, tl_cell *cell, tl_error *err)
     return !s && ex->search ? read_search(b, cell, err) : s;
 }
 
+static tl_status build_star(const tl_bindings *b, tl_cell *cell, tl_error *err)
+{
+    tl_status s = tl_star_check(b, cell, err);
+
+    if (!s) s = read_n(b, cell, &cell->n, err);
+    if (!s && cell->n < 2)
+        s = tl_config_fail(b->experiment, b->attention, err, TL_ERR_ARGUMENT,
+                           "star: expected a finite n of at least 2, found %s",
+                           cell->n ? "1" : "none");
+    return s;
+}
+
 tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
 {
     const tl_experiment *ex = given->experiment;
@@ -212,14 +225,13 @@ tl_status tl_cell_build(const tl_bindings *given, tl_cell **out, tl_error *err)
 
     if (!cell) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
     cell->index = b->cell;
-    s = choose_attention(given, &bindings.attention, err);
-    cell->star = !s && tl_star_wanted(b);
-    if (!s) s = cell->star ? tl_star_check(b, cell, err) : read_parts(b, cell, err);
-    if (!s && cell->star) s = read_n(b, cell, &cell->n, err);
-    if (!s && cell->star && cell->n < 2)
-        s = tl_config_fail(ex, b->attention, err, TL_ERR_ARGUMENT,
-                           "star: expected a finite n of at least 2, found %s",
-                           cell->n ? "1" : "none");
+    if (ex->network.on) {
+        s = tl_network_build(b, cell, err);
+    } else {
+        s = choose_attention(given, &bindings.attention, err);
+        cell->star = !s && tl_star_wanted(b);
+        if (!s) s = cell->star ? build_star(b, cell, err) : read_parts(b, cell, err);
+    }
     if (s) {
         char where[256];
         tl_experiment_describe(ex, b->cell, where, sizeof where);

@@ -76,6 +76,10 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
         put_text(b, ex->variable[i].name);
         tl_buffer_text(b, ",");
     }
+    if (ex->network.on) {
+        tl_buffer_text(b, tl_network_columns);
+        return;
+    }
     for (size_t i = 0; i < COUNT(lower_columns); i++) {
         if (i) tl_buffer_text(b, ",");
         put_text(b, lower_columns[i][0]);
@@ -168,7 +172,14 @@ static void put_hull(tl_buffer *b, const json_t *hull)
     }
 }
 
-/* t: of the iterations, where a cell has a row for each. */
+/* Rows of a cell: of its iterations or epsilons, where it has a row for each. */
+static size_t rows_of(const tl_experiment *ex)
+{
+    if (ex->network.on) return ex->network.epsilons;
+    return ex->invert.on ? ex->invert.iterations + 1 : 1;
+}
+
+/* t: of rows_of. */
 static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t t)
 {
     const json_t *lower = json_object_get(record, "lower");
@@ -177,6 +188,10 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
     for (size_t i = 0; i < ex->variables; i++) {
         put_value(b, json_object_get(variables, ex->variable[i].name));
         tl_buffer_text(b, ",");
+    }
+    if (ex->network.on) {
+        tl_network_row(b, ex, record, t);
+        return;
     }
     for (size_t i = 0; i < COUNT(lower_columns); i++) {
         if (i) tl_buffer_text(b, ",");
@@ -241,8 +256,7 @@ tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
             free(b.text);
             return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
         }
-        for (size_t t = 0; t <= (ex->invert.on ? ex->invert.iterations : 0); t++)
-            put_row(&b, ex, record, t);
+        for (size_t t = 0; t < rows_of(ex); t++) put_row(&b, ex, record, t);
         tl_csv_note(ex, record, cell++, summary);
         json_decref(record);
         line = end ? end + 1 : line + size;

@@ -46,6 +46,10 @@ void tl_csv_note(const tl_experiment *ex, const json_t *record, size_t cell,
     note_undefined(record, cell, where, summary);
     if (!json_is_true(json_object_get(record, "violation"))) return;
     if (summary->violated++ > 0) return;
+    if (ex->network.on)
+        (void)snprintf(summary->first_violation, sizeof summary->first_violation,
+                       "cell %zu (%s): an attack succeeded within the certified radius", cell,
+                       where);
     json_array_foreach((json_t *)(uintptr_t)bounds, i, row)
     {
         if (!json_is_true(json_object_get(row, "violation"))) continue;

@@ -69,3 +69,17 @@ size_t tl_curve_median(const tl_curve *curve, double *x, double *y)
     free(group);
     return count;
 }
+
+void tl_curve_mean(tl_curve *curve)
+{
+    size_t count = 0;
+
+    for (size_t from = 0, to; from < curve->count; from = to) {
+        double sum = 0;
+        for (to = from; to < curve->count && !(curve->x[to] > curve->x[from]); to++)
+            sum += curve->y[to];
+        curve->x[count] = curve->x[from];
+        curve->y[count++] = sum / (double)(to - from);
+    }
+    curve->count = count;
+}

@@ -60,6 +60,17 @@ typedef struct {
     size_t restarts, steps, parts;
 } tl_attack_wish;
 
+enum { TL_NETWORK_EPSILONS_MAX = 65 };
+
+typedef struct {
+    bool on; /* cells are images of a network */
+    const config_setting_t *group;
+    size_t epsilons;
+    double epsilon[TL_NETWORK_EPSILONS_MAX]; /* rising; 0 first */
+    bool attacked;
+    size_t restarts, steps;
+} tl_network_wish;
+
 struct tl_experiment {
     char *path, *directory; /* owned; directory ends in '/' or is empty */
     config_t tree;
@@ -77,6 +88,7 @@ struct tl_experiment {
     tl_exact_wish exact;
     tl_invert_wish invert;
     tl_attack_wish attack;
+    tl_network_wish network;
     size_t bounds;
     const tl_bound **bound; /* owned list of registry rows, then of conjectures */
     tl_bound *conjecture;   /* owned; texts belong to the tree; title is the formula */
@@ -168,6 +180,7 @@ char *tl_bindings_path(const tl_bindings *b, const char *path);
 /* ---- cells ---- */
 typedef struct {
     size_t index;
+    struct tl_network_cell *network; /* owned; where it is there, nothing below is */
     tl_layer_spec attention;
     tl_measure *tokens;       /* owned, or NULL */
     json_t *tokens_reference; /* owned, or NULL: tl_tokens_reference */

@@ -191,12 +191,28 @@ static tl_status check_sections(const tl_experiment *ex, tl_error *err)
     return TL_OK;
 }
 
+/* What is about attention: all but a network's images. */
+static tl_status read_layers(tl_experiment *ex, const config_setting_t *root, tl_error *err)
+{
+    tl_status s = tl_config_require(ex, root, "attention", &ex->attention, err);
+
+    if (!s) s = check_sections(ex, err);
+    if (!s) s = read_norm(ex, root, err);
+    if (!s) s = tl_compare_read(ex, config_setting_get_member(root, "compare"), err);
+    if (!s) s = read_bounds(ex, root, err);
+    if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
+    if (!s) s = read_certify(ex, root, err);
+    if (!s) s = tl_exact_read(ex, config_setting_get_member(root, "exact"), err);
+    if (!s) s = tl_invert_read(ex, config_setting_get_member(root, "invert"), err);
+    return s ? s : tl_attack_read(ex, config_setting_get_member(root, "attack"), err);
+}
+
 static tl_status read_sections(tl_experiment *ex, tl_error *err)
 {
-    static const char *const keys[] = {"name",   "title",   "question",   "attention", "tokens",
-                                       "n",      "domain",  "sweep",      "search",    "norm",
-                                       "bounds", "plot",    "conjecture", "certify",   "exact",
-                                       "paper",  "finding", "compare",    "invert",    "attack"};
+    static const char *const keys[] = {
+        "name",  "title",  "question", "attention", "tokens", "n",          "domain",
+        "sweep", "search", "norm",     "bounds",    "plot",   "conjecture", "certify",
+        "exact", "paper",  "finding",  "compare",   "invert", "attack",     "network"};
     const config_setting_t *root = config_root_setting(&ex->tree);
     tl_status s = tl_config_keys(ex, root, keys, COUNT(keys), err);
 
@@ -206,17 +222,9 @@ static tl_status read_sections(tl_experiment *ex, tl_error *err)
     ex->domain = config_setting_get_member(root, "domain");
     ex->search = config_setting_get_member(root, "search");
     s = tl_prose_read(ex, root, err);
-    if (!s) s = tl_config_require(ex, root, "attention", &ex->attention, err);
-    if (!s) s = check_sections(ex, err);
     if (!s) s = tl_sweep_read(ex, config_setting_get_member(root, "sweep"), err);
-    if (!s) s = read_norm(ex, root, err);
-    if (!s) s = tl_compare_read(ex, config_setting_get_member(root, "compare"), err);
-    if (!s) s = read_bounds(ex, root, err);
-    if (!s) s = tl_conjectures_read(ex, config_setting_get_member(root, "conjecture"), err);
-    if (!s) s = read_certify(ex, root, err);
-    if (!s) s = tl_exact_read(ex, config_setting_get_member(root, "exact"), err);
-    if (!s) s = tl_invert_read(ex, config_setting_get_member(root, "invert"), err);
-    if (!s) s = tl_attack_read(ex, config_setting_get_member(root, "attack"), err);
+    if (!s) s = tl_network_read(ex, config_setting_get_member(root, "network"), err);
+    if (!s && !ex->network.on) s = read_layers(ex, root, err);
     if (!s) s = read_search(ex, err);
     if (!s && ex->search && ex->cells > TL_ITEMS_MAX / ex->settings.restarts)
         s = tl_config_fail(ex, ex->search, err, TL_ERR_LIMIT,
@@ -243,7 +251,7 @@ static tl_status try_cells(tl_experiment *ex, tl_error *err)
             s = tl_fail(err, TL_ERR_ARGUMENT,
                         "%s:%u: sweep variable \"%s\" is used nowhere: expected a setting it "
                         "replaces (n, R, g, norm_a, norm_v, d, atoms, mass_ratio, A, V, objective, "
-                        "head, epsilon) or a text with ${%s}",
+                        "head, epsilon, image) or a text with ${%s}",
                         ex->path, ex->variable[i].line, ex->variable[i].name, ex->variable[i].name);
     free(used);
     return s;

@@ -1,8 +1,9 @@
 /* What a cell does beside search and evaluation: enclose its supremum, invert its layer, attack its
- * input, build it by a formula. */
+ * input, build it by a formula, certify an image of a network. */
 #ifndef EXPERIMENT_MODES_H
 #define EXPERIMENT_MODES_H
 
+#include "experiment/buffer.h"
 #include "experiment/internal.h"
 
 /* ---- suprema (the group `exact`) ---- */
@@ -49,5 +50,16 @@ TL_MUST_USE tl_status tl_star_check(const tl_bindings *b, tl_cell *cell, tl_erro
 /* The record of such a cell, as tl_record_make. */
 TL_MUST_USE tl_status tl_star_record(const tl_experiment *ex, const tl_cell *cell, char **out,
                                      tl_error *err);
+
+/* ---- images of a network (the group `network`) ---- */
+TL_MUST_USE tl_status tl_network_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
+TL_MUST_USE tl_status tl_network_build(const tl_bindings *b, tl_cell *cell, tl_error *err);
+void tl_network_free(struct tl_network_cell *network);
+/* As tl_record_make. */
+TL_MUST_USE tl_status tl_network_record(const tl_experiment *ex, const tl_cell *cell, char **out,
+                                        tl_error *err);
+/* The columns after the variables; a row for each epsilon. */
+extern const char *const tl_network_columns;
+void tl_network_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t e);
 
 #endif

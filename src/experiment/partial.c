@@ -140,11 +140,12 @@ static char *manifest_text(const tl_experiment *ex, const char *directory, uint6
 tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory, uint64_t seed,
                                     tl_error *err)
 {
+    /* First of all: the manifest says where data lie as seen from there. */
+    tl_status s = make_directory(directory, err);
     char *path = tl_results_path(directory, "manifest.json.partial");
-    char *text = manifest_text(ex, directory, seed, 0, 0);
-    tl_status s = path && text ? make_directory(directory, err)
-                               : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+    char *text = s ? NULL : manifest_text(ex, directory, seed, 0, 0);
 
+    if (!s && !(path && text)) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
     if (!s) s = tl_file_write(path, text, strlen(text), err);
     free(text);
     free(path);

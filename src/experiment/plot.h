@@ -18,9 +18,11 @@ typedef struct {
     const char *axis, *legend;
 } tl_plot_y;
 
-enum { TL_PLOT_Y_COUNT = 29 };
+enum { TL_PLOT_Y_COUNT = 32 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
 const char *tl_plot_ylabel(const char *name);
+/* A share of the cells: the mean of 0 and 1 over equal x. */
+bool tl_plot_is_share(const char *name);
 /* As the table has it, the certified column first; NAN where there is none, or nothing is asked
  * for (what NULL). certified may be NULL. */
 double tl_plot_number(const tl_table *table, size_t row, const tl_plot_y *what, bool *certified);
@@ -99,6 +101,9 @@ void tl_axis_colour_tics(tl_buffer *b, const tl_axis *axis, bool log);
 
 /* Median over equal x, as the lines are drawn. Both outputs have room for curve->count. */
 size_t tl_curve_median(const tl_curve *curve, double *x, double *y);
+
+/* Puts the mean of the points with equal x in their place. */
+void tl_curve_mean(tl_curve *curve);
 
 /* Runs gnuplot on script; svg and png are the files it writes. */
 TL_MUST_USE tl_status tl_gnuplot_run(const char *script, const char *svg, const char *png,

@@ -286,6 +286,8 @@ tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *tabl
         tl_plot_clear(out);
         return s;
     }
+    for (size_t i = 0; i < out->curves; i++)
+        if (tl_plot_is_share(out->curve[i].key)) tl_curve_mean(&out->curve[i]);
     merge_bounds(out);
     name_curves(out);
     return TL_OK;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "experiment/plot.h"
+
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const char *const axis_names[][2] = {
@@ -87,6 +89,11 @@ const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
                                              "split-slope", "pointwise", "neighbourhood"};
     for (size_t i = 0; i < sizeof of_attacks / sizeof *of_attacks; i++)
         if (strcmp(name, of_attacks[i]) == 0 && !ex->attack.on) return "a group attack";
+    if (ex->network.on != tl_plot_is_share(name))
+        return ex->network.on ? "one of share-clean, share-standing, share-certified"
+                              : "a group network";
+    if (strcmp(name, "share-standing") == 0 && !ex->network.attacked)
+        return "a group pgd in network";
     if (strcmp(name, "error") == 0 && !ex->invert.on) return "a group invert";
     if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
         return "a setting compare with that norm";

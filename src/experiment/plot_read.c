@@ -27,10 +27,11 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
 {
     static const char *const logs[] = {"", "x", "y", "xy"};
     const tl_variable *x = default_x(ex);
-    const char *name = ex->invert.on ? "iteration" : x ? x->name : "cell";
+    const char *rows = ex->invert.on ? "iteration" : ex->network.on ? "epsilon" : NULL;
+    const char *name = rows ? rows : x ? x->name : "cell";
     tl_status s;
 
-    if (ex->variables && !ex->invert.on)
+    if (ex->variables && !rows)
         s = tl_plot_key_choice(ex, out, group, "x", name, variables, ex->variables, err);
     else
         s = tl_plot_key_choice(ex, out, group, "x", name, &name, 1, err);
@@ -38,10 +39,16 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
     name = json_string_value(json_object_get(out, "x"));
     for (size_t i = 0; i < ex->variables; i++)
         if (strcmp(ex->variable[i].name, name) == 0) x = &ex->variable[i];
-    s = tl_plot_key_choice(ex, out, group, "log", x && x->log && !ex->invert.on ? "xy" : "y", logs,
-                           COUNT(logs), err);
-    if (!s) s = tl_plot_key_text(ex, out, group, "xlabel", tl_plot_axis_label(name), err);
-    return s;
+    s = tl_plot_key_choice(ex, out, group, "log",
+                           ex->network.on         ? ""
+                           : x && x->log && !rows ? "xy"
+                                                  : "y",
+                           logs, COUNT(logs), err);
+    if (s) return s;
+    return tl_plot_key_text(ex, out, group, "xlabel",
+                            ex->network.on ? "l2 distance from the image, pixels in [0, 1]"
+                                           : tl_plot_axis_label(name),
+                            err);
 }
 
 /* By default every variable but x tells series apart; () makes one series of all. */
@@ -59,7 +66,9 @@ static tl_status read_series(const tl_experiment *ex, json_t *out, const config_
     list = json_array();
     if (json_object_set_new(out, "series", list)) return tl_plot_key_memory(ex, err);
     for (size_t i = 0; !one && i < ex->variables; i++)
-        if (strcmp(variables[i], x) != 0 && json_array_append_new(list, json_string(variables[i])))
+        if (strcmp(variables[i], x) != 0 &&
+            !(ex->network.on && strcmp(variables[i], "image") == 0) &&
+            json_array_append_new(list, json_string(variables[i])))
             return tl_plot_key_memory(ex, err);
     return TL_OK;
 }
@@ -120,10 +129,13 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
     if (s) return s;
     list = json_object_get(out, "y");
     if (!list) {
-        list = ex->invert.on   ? json_pack("[s]", "error")
-               : ex->attack.on ? json_pack("[s, s]", "attack", "bounds")
-               : given         ? json_pack("[s, s, s]", "lower", "given", "bounds")
-                               : json_pack("[s, s]", "lower", "bounds");
+        list = ex->network.attacked
+                   ? json_pack("[s, s, s]", "share-clean", "share-standing", "share-certified")
+               : ex->network.on ? json_pack("[s, s]", "share-clean", "share-certified")
+               : ex->invert.on  ? json_pack("[s]", "error")
+               : ex->attack.on  ? json_pack("[s, s]", "attack", "bounds")
+               : given          ? json_pack("[s, s, s]", "lower", "given", "bounds")
+                                : json_pack("[s, s]", "lower", "bounds");
         if (json_object_set_new(out, "y", list)) return tl_plot_key_memory(ex, err);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -5,6 +5,8 @@
 
 #include "experiment/plot.h"
 
+#define TL_SHARE_AXIS "share of the images answered right"
+
 const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"lower", "lower_log10", "lower_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
      "best input found"},
@@ -43,8 +45,16 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"far", "far_log10", NULL, true, "slope in W_2", "slope, a tiny share moves far"},
     {"pointwise", "pointwise_log10", NULL, true, "slope in W_2", "slope at the measure"},
     {"neighbourhood", "neighbourhood_log10", NULL, true, "slope in W_2", "slope near the measure"},
+    {"share-clean", "clean", NULL, false, TL_SHARE_AXIS, "clean accuracy"},
+    {"share-standing", "standing", NULL, false, TL_SHARE_AXIS, "under attack"},
+    {"share-certified", "certified", NULL, false, TL_SHARE_AXIS, "certified"},
     {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
 };
+
+bool tl_plot_is_share(const char *name)
+{
+    return strncmp(name, "share-", 6) == 0;
+}
 
 const char *tl_plot_ylabel(const char *name)
 {

@@ -86,10 +86,20 @@ static void put_variables(tl_buffer *b, const json_t *variables, const json_t *r
 /* Bounds that the found value exceeds, or why there is no value. */
 static void put_standing(tl_buffer *b, const json_t *record)
 {
+    const json_t *image = json_object_get(record, "image");
     const json_t *row;
     size_t i, said = 0;
 
     tl_buffer_text(b, "<td>");
+    if (image) {
+        const json_t *from = json_object_get(image, "attacked_from");
+        tl_buffer_print(b, "radius %.6g", number_at(image, "radius"));
+        if (json_is_number(from)) tl_buffer_print(b, ", broken at %.6g", json_number_value(from));
+        tl_buffer_text(b, json_is_true(json_object_get(record, "violation"))
+                              ? " <span class=\"wrong\">refuted</span></td>"
+                              : "</td>");
+        return;
+    }
     if (!json_is_object(json_object_get(record, "lower"))) {
         tl_buffer_text(b, "<span class=\"wrong\">failed</span>: ");
         tl_report_escape(b, text_at(record, "why"));

@@ -58,6 +58,13 @@ tl_status tl_resolve(tl_experiment *ex, tl_error *err)
     int bad = !root;
 
     ex->resolved = root;
+    if (ex->network.on) {
+        json_t *pgd = json_object_get(json_object_get(root, "network"), "pgd");
+        bad =
+            bad || (pgd && (fill(pgd, "restarts", json_integer((json_int_t)ex->network.restarts)) ||
+                            fill(pgd, "steps", json_integer((json_int_t)ex->network.steps))));
+        return bad ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path) : TL_OK;
+    }
     bad = bad || (search && resolve_search(search, &ex->settings));
     bad = bad || fill(root, "norm", json_string(tl_norm_name(ex->norm)));
     if (ex->exact.on) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "experiment/modes.h"
 #include "experiment/run.h"
 
 bool tl_work_set(tl_work *work, bool good, const char *data, size_t size)
@@ -146,7 +147,9 @@ static void do_record(const tl_experiment *ex, const tl_cell *cell, tl_work *wor
         if (cell->searched)
             s = tl_result_unpack(&best, work->data, (size_t)work->head.size, &cell->problem);
         best.evaluations = work->head.evaluations;
-        if (!s)
+        if (!s && cell->network)
+            s = tl_network_record(ex, cell, &line, &err);
+        else if (!s)
             s = tl_record_make(ex, cell, cell->searched ? &best : NULL, &line,
                                &work->head.certify_seconds, &err);
         if (s) line = s == TL_ERR_MEMORY ? NULL : tl_record_failure(ex, index, err.text);

@@ -1,5 +1,6 @@
 /* A set of images: radius, clean answer and attacks of each. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 
 #include "robust/network.h"
@@ -41,8 +42,8 @@ static tl_status evaluate(const task *t, size_t i, tl_livit_pass *pass, double *
     }
     for (size_t e = 0; e < t->epsilons && status == TL_OK; e++) {
         if (!attacked && t->attack && t->attack->restarts > 0 && t->epsilon[e] > 0)
-            status = tl_livit_attack_run(pass, pixels, row->label, t->epsilon[e], t->attack, i,
-                                         pixels + t->size, &attacked, err);
+            status = tl_livit_attack_run(pass, pixels, row->label, t->epsilon[e], t->attack,
+                                         t->attack->first + i, pixels + t->size, &attacked, err);
         row->attacked[e] = attacked;
     }
     return status;
@@ -80,9 +81,11 @@ static tl_status alloc_report(tl_livit_report *report, const task *t, tl_error *
 /* The first failure of any image; later ones are skipped. */
 static tl_status run_all(tl_livit_report *report, const task *t, tl_error *err)
 {
+    const int most = omp_get_max_threads();
+    const int threads = report->rows < (size_t)most ? (int)report->rows : most;
     tl_status first = TL_OK;
 
-#pragma omp parallel
+#pragma omp parallel num_threads(threads)
     {
         tl_livit_pass *pass = NULL;
         tl_error why = {0};
