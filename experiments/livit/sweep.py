@@ -28,7 +28,8 @@ def runs():
     around = [dict(CENTRE, **{name: value}) for name, value in OTHERS]
     grid = [dict(CENTRE, depth=d, heads=h, scale=s)
             for d in (1, 2, 3) for h in (1, 2, 4) for s in (0.1, 0.3, 1)]
-    return [CENTRE, *around, *(run for run in grid if run != CENTRE)]
+    grid.sort(key=lambda run: sum(run[name] != CENTRE[name] for name in CENTRE))  # near ones first
+    return [CENTRE, *around, *grid[1:]]
 
 
 def one(run):

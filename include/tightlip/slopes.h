@@ -33,4 +33,20 @@ TL_MUST_USE tl_status tl_slopes_find(const tl_layer *layer, const tl_measure *mu
                                      tl_slopes *out, tl_error *err);
 void tl_slopes_clear(tl_slopes *slopes);
 
+typedef struct {
+    size_t restarts;    /* the first from the given measure, the others from random ones */
+    size_t evaluations; /* of each */
+    uint64_t seed, cell;
+} tl_gain_settings;
+
+/* The measure at which splitting pays most: maximises pointwise / move over the atoms (as many as
+ * given has, in the domain) and masses (e^-40 and more) by random steps that are kept where they
+ * help. *out is owned by the caller; *gain is its ratio, no less than that of given. Both suprema
+ * over y in the slopes are lower bounds, so the gain is one too, move being exact. A pure function
+ * of its arguments. Errors: those of tl_slopes_find, TL_ERR_ARGUMENT (no restart or evaluation).
+ * Cost: restarts x evaluations slopes. */
+TL_MUST_USE tl_status tl_gain_search(const tl_layer *layer, const tl_measure *given,
+                                     const tl_domain *domain, const tl_gain_settings *settings,
+                                     tl_measure **out, double *gain, tl_error *err);
+
 #endif

@@ -94,7 +94,7 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
     if (ex->exact.on) tl_buffer_text(b, ",exact_hull");
     if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
-    for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++)
+    for (size_t i = 0; i < tl_attack_columns_of(ex); i++)
         tl_buffer_print(b, ",%s", tl_attack_columns[i]);
     for (size_t i = 0; i < ex->compared; i++)
         tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
@@ -218,7 +218,7 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
     }
     if (ex->exact.on) put_hull(b, json_object_get(json_object_get(record, "exact"), "hull"));
     if (ex->invert.on) put_iteration(b, record, t);
-    for (size_t i = 0; ex->attack.on && i < TL_ATTACK_COLUMNS; i++) {
+    for (size_t i = 0; i < tl_attack_columns_of(ex); i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "attack"), tl_attack_columns[i]));
     }

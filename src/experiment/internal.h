@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "experiment/layer_spec.h"
+#include "experiment/wishes.h"
 #include "tightlip/exact.h"
 #include "tightlip/experiment.h"
 #include "tightlip/problem.h"
@@ -42,34 +43,6 @@ typedef struct {
     size_t count;
     tl_value *value; /* owned */
 } tl_variable;
-
-typedef struct {
-    bool on; /* the suprema of cells are enclosed */
-    double tolerance;
-    size_t boxes;
-} tl_exact_wish;
-
-typedef struct {
-    bool on; /* residual layers of cells are inverted */
-    const tl_bound *bound;
-    size_t iterations;
-} tl_invert_wish;
-
-typedef struct {
-    bool on; /* tokens or measures of cells are attacked */
-    size_t restarts, steps, parts;
-} tl_attack_wish;
-
-enum { TL_NETWORK_EPSILONS_MAX = 65 };
-
-typedef struct {
-    bool on; /* cells are images of a network */
-    const config_setting_t *group;
-    size_t epsilons;
-    double epsilon[TL_NETWORK_EPSILONS_MAX]; /* rising; 0 first */
-    bool attacked;
-    size_t restarts, steps;
-} tl_network_wish;
 
 struct tl_experiment {
     char *path, *directory; /* owned; directory ends in '/' or is empty */

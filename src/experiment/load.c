@@ -170,6 +170,7 @@ static tl_status read_certify(tl_experiment *ex, const config_setting_t *root, t
 
 bool tl_has_star(const config_setting_t *attention)
 {
+    if (!attention) return false;
     if (config_setting_is_group(attention))
         return config_setting_get_member(attention, "star") != NULL;
     for (int i = 0; config_setting_is_list(attention) && i < config_setting_length(attention); i++)

@@ -34,14 +34,19 @@ TL_MUST_USE tl_status tl_invert_add(json_t *record, const tl_experiment *ex, con
                                     double log_norm, tl_error *err);
 
 /* ---- perturbations of finite size (the group `attack`) ---- */
-enum { TL_ATTACK_COLUMNS = 7 };
+enum { TL_ATTACK_COLUMNS = 9 };
+/* How many of them an experiment has. */
+size_t tl_attack_columns_of(const tl_experiment *ex);
 extern const char *const tl_attack_columns[TL_ATTACK_COLUMNS];
 TL_MUST_USE tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
 TL_MUST_USE tl_status tl_attack_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
 /* record.attack: ratio and perturbed input, for measures the slopes too; bounds below the ratio are
  * marked. Nothing where none is wanted. */
 TL_MUST_USE tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
-                                    tl_error *err);
+                                    const tl_measure *mu, tl_error *err);
+/* The measure at which splitting pays most, owned by the caller; NULL where it is not asked for. */
+TL_MUST_USE tl_status tl_attack_worst(const tl_experiment *ex, const tl_cell *cell,
+                                      tl_measure **out, tl_error *err);
 
 /* ---- stars of L2 attention (`star` of an attention group) ---- */
 bool tl_star_wanted(const tl_bindings *b);

@@ -11,8 +11,14 @@
 
 /* Of a record: what stands in data.csv too. */
 const char *const tl_attack_columns[TL_ATTACK_COLUMNS] = {
-    "attack_log10", "whole_log10",     "move_log10",         "split_slope_log10",
-    "far_log10",    "pointwise_log10", "neighbourhood_log10"};
+    "attack_log10",    "whole_log10",         "move_log10",        "split_slope_log10", "far_log10",
+    "pointwise_log10", "neighbourhood_log10", "attack_gain_log10", "slope_gain_log10"};
+
+size_t tl_attack_columns_of(const tl_experiment *ex)
+{
+    if (!ex->attack.on) return 0;
+    return ex->attack.worst ? TL_ATTACK_COLUMNS : TL_ATTACK_COLUMNS - 2;
+}
 
 static tl_status read_count(const tl_experiment *ex, const config_setting_t *group, const char *key,
                             size_t *out, tl_error *err)
@@ -25,18 +31,34 @@ static tl_status read_count(const tl_experiment *ex, const config_setting_t *gro
     return s;
 }
 
+static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_error *err)
+{
+    static const char *const keys[] = {"restarts", "evaluations"};
+    tl_attack_wish *wish = &ex->attack;
+    tl_status s;
+
+    wish->worst = at != NULL;
+    wish->worst_restarts = 8;
+    wish->worst_evaluations = 300;
+    if (!at) return TL_OK;
+    s = tl_config_keys(ex, at, keys, 2, err);
+    if (!s) s = read_count(ex, at, "restarts", &wish->worst_restarts, err);
+    return s ? s : read_count(ex, at, "evaluations", &wish->worst_evaluations, err);
+}
+
 tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {
-    static const char *const keys[] = {"restarts", "steps", "parts", "epsilon"};
+    static const char *const keys[] = {"restarts", "steps", "parts", "epsilon", "worst"};
     tl_attack_wish *wish = &ex->attack;
     tl_status s;
 
     *wish = (tl_attack_wish){.on = at != NULL, .restarts = 16, .steps = 100, .parts = 2};
     if (!at) return TL_OK;
-    s = tl_config_keys(ex, at, keys, 4, err);
+    s = tl_config_keys(ex, at, keys, 5, err);
     if (!s) s = read_count(ex, at, "restarts", &wish->restarts, err);
     if (!s) s = read_count(ex, at, "steps", &wish->steps, err);
     if (!s) s = read_count(ex, at, "parts", &wish->parts, err);
+    if (!s) s = read_worst(ex, config_setting_get_member(at, "worst"), err);
     if (!s && (!ex->tokens || ex->search || ex->exact.on || ex->invert.on))
         s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
                            "expected tokens, and neither search, exact nor invert");
@@ -60,6 +82,8 @@ tl_status tl_attack_check(const tl_bindings *b, tl_cell *cell, tl_error *err)
     if (!s && measure && !(found && cell->epsilon > 0))
         return tl_config_fail(ex, at, err, TL_ERR_DOMAIN,
                               "measures: expected a setting epsilon above 0");
+    if (!s && !measure && ex->attack.worst)
+        return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "worst: expected a measure, with mass");
     if (!s && !measure && cell->domain->kind != TL_DOMAIN_FROBENIUS)
         return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
                               "tokens: expected a domain of kind \"frobenius-ball\", the budget, "
@@ -136,11 +160,17 @@ static int set_measure(json_t *object, const tl_measure_attack_result *whole,
            json_object_set_new(object, "log_mass", rows_json(nu->log_mass, 1, nu->m));
 }
 
+static int set_gains(json_t *object, const tl_slopes *slopes, double whole, double parts)
+{
+    return set_log(object, "attack_gain_log10", parts / whole) ||
+           set_log(object, "slope_gain_log10", slopes->pointwise / slopes->move);
+}
+
 static tl_status attack_measure(json_t *object, const tl_experiment *ex, const tl_cell *cell,
-                                double *ratio, tl_error *err)
+                                const tl_measure *mu, double *ratio, tl_error *err)
 {
     tl_measure_attack problem = {.layer = cell->attention.layer,
-                                 .mu = cell->tokens,
+                                 .mu = mu,
                                  .domain = cell->domain,
                                  .epsilon = cell->epsilon,
                                  .parts = 1};
@@ -156,7 +186,8 @@ static tl_status attack_measure(json_t *object, const tl_experiment *ex, const t
     if (!s) s = tl_measure_attack_run(&problem, &settings, &whole, err);
     problem.parts = ex->attack.parts;
     if (!s) s = tl_measure_attack_run(&problem, &settings, &parts, err);
-    if (!s && (set_slopes(object, &slopes, problem.mu->d) || set_measure(object, &whole, &parts)))
+    if (!s && (set_slopes(object, &slopes, problem.mu->d) || set_measure(object, &whole, &parts) ||
+               (ex->attack.worst && set_gains(object, &slopes, whole.ratio, parts.ratio))))
         s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     *ratio = parts.effect / fmax(parts.distance, cell->epsilon) * (1 - 1e-7);
     tl_measure_attack_clear(&whole);
@@ -188,7 +219,8 @@ static int judge(json_t *record, double log_ratio)
     return 0;
 }
 
-tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *cell, tl_error *err)
+tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *cell,
+                        const tl_measure *mu, tl_error *err)
 {
     json_t *object;
     double ratio = 0;
@@ -198,10 +230,25 @@ tl_status tl_attack_add(json_t *record, const tl_experiment *ex, const tl_cell *
     object = json_object();
     if (!object) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     s = cell->tokens->n ? attack_tokens(object, ex, cell, &ratio, err)
-                        : attack_measure(object, ex, cell, &ratio, err);
+                        : attack_measure(object, ex, cell, mu, &ratio, err);
     if (!s &&
         (json_object_set(record, "attack", object) || (ratio > 0 && judge(record, log(ratio)))))
         s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     json_decref(object);
     return s;
+}
+
+tl_status tl_attack_worst(const tl_experiment *ex, const tl_cell *cell, tl_measure **out,
+                          tl_error *err)
+{
+    const tl_gain_settings settings = {.restarts = ex->attack.worst_restarts,
+                                       .evaluations = ex->attack.worst_evaluations,
+                                       .seed = cell->settings.seed,
+                                       .cell = cell->index};
+    double gain;
+
+    *out = NULL;
+    if (!ex->attack.worst) return TL_OK;
+    return tl_gain_search(cell->attention.layer, cell->tokens, cell->domain, &settings, out, &gain,
+                          err);
 }

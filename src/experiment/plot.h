@@ -18,7 +18,7 @@ typedef struct {
     const char *axis, *legend;
 } tl_plot_y;
 
-enum { TL_PLOT_Y_COUNT = 32 };
+enum { TL_PLOT_Y_COUNT = 34 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
 const char *tl_plot_ylabel(const char *name);
 /* A share of the cells: the mean of 0 and 1 over equal x. */

@@ -94,6 +94,8 @@ const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name)
                               : "a group network";
     if (strcmp(name, "share-standing") == 0 && !ex->network.attacked)
         return "a group pgd in network";
+    if ((strcmp(name, "attack-gain") == 0 || strcmp(name, "slope-gain") == 0) && !ex->attack.worst)
+        return "a group worst in attack";
     if (strcmp(name, "error") == 0 && !ex->invert.on) return "a group invert";
     if (tl_norm_from_name(name, &norm) == TL_OK && !tl_compares(ex, norm))
         return "a setting compare with that norm";

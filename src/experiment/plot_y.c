@@ -45,6 +45,8 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"far", "far_log10", NULL, true, "slope in W_2", "slope, a tiny share moves far"},
     {"pointwise", "pointwise_log10", NULL, true, "slope in W_2", "slope at the measure"},
     {"neighbourhood", "neighbourhood_log10", NULL, true, "slope in W_2", "slope near the measure"},
+    {"attack-gain", "attack_gain_log10", NULL, true, "gain by splitting", "best attacks"},
+    {"slope-gain", "slope_gain_log10", NULL, true, "gain by splitting", "slopes"},
     {"share-clean", "clean", NULL, false, TL_SHARE_AXIS, "clean accuracy"},
     {"share-standing", "standing", NULL, false, TL_SHARE_AXIS, "under attack"},
     {"share-certified", "certified", NULL, false, TL_SHARE_AXIS, "certified"},

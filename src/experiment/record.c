@@ -225,6 +225,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
 {
     point tokens = {0}, found = {0};
     tl_supremum supremum = {0};
+    tl_measure *worst = NULL;
     const point *p = best ? &found : &tokens;
     tl_bound_table table = {0};
     json_t *record = NULL;
@@ -236,7 +237,8 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
                         .measure = best->measure,
                         .norm = best->norm,
                         .direction = best->direction};
-    if (cell->tokens) s = evaluate(ex, cell, cell->tokens, &tokens, err);
+    s = tl_attack_worst(ex, cell, &worst, err);
+    if (!s && cell->tokens) s = evaluate(ex, cell, worst ? worst : cell->tokens, &tokens, err);
     if (ex->exact.on) s = tl_supremum_find(ex, cell, best, &supremum, err);
     /* The best witness is the maximiser where the search did not reach it. */
     if (!s && ex->exact.on && (!best || supremum.missed)) {
@@ -251,7 +253,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
         record = record_json(ex, cell, best, p, given, &table);
         if (record) s = tl_compare_add(record, ex, p->layer, p->measure, err);
         if (record && !s) s = tl_invert_add(record, ex, cell, p->norm.log_value, err);
-        if (record && !s) s = tl_attack_add(record, ex, cell, err);
+        if (record && !s) s = tl_attack_add(record, ex, cell, p->measure, err);
         const double began = omp_get_wtime();
         bool bad = record && ex->exact.on &&
                    json_object_set_new(record, "exact", tl_supremum_json(&supremum));
@@ -263,6 +265,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     json_decref(record);
     tl_bound_table_clear(&table);
     tl_supremum_clear(&supremum);
+    tl_measure_free(worst);
     free(tokens.direction);
     return s;
 }
