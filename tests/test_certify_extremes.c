@@ -181,3 +181,22 @@ Test(certify, the_cap_is_named)
     cr_expect_eq(verdict(&problem), TL_VERDICT_BELOW);
     tl_problem_clear(&problem);
 }
+
+/* The norm alone: as without the setting, and nothing else is looked at. */
+Test(certify, the_norm_alone)
+{
+    tl_problem problem;
+
+    read_text(&problem, PAIR, "");
+    const tl_certify_settings alone = {.norm_only = true};
+    tl_certificate c = certify(&problem, &alone), whole = certify(&problem, NULL);
+    cr_expect_str_eq(c.norm_at_x.low.text, whole.norm_at_x.low.text);
+    cr_expect(c.verdict == TL_VERDICT_NO_CLAIM && c.heads == 0 && whole.heads == 1);
+    for (size_t i = 0; i < c.bounds; i++) {
+        cr_expect_eq(c.bound[i].bound, tl_bound_at(i));
+        cr_expect(!c.bound[i].applicable && strcmp(c.bound[i].why, "left out for this layer") == 0);
+    }
+    tl_certificate_clear(&c);
+    tl_certificate_clear(&whole);
+    tl_problem_clear(&problem);
+}
