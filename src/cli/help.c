@@ -133,5 +133,9 @@ void tl_cli_print_usage(FILE *out)
         fprintf(out, "  %-8s  %s\n", tl_cli_verb_at(i)->name, tl_cli_verb_at(i)->summary);
     fprintf(out, "\n`tightlip VERB --help` explains a verb. stdout is data, stderr is talk.\n"
                  "exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 a found value lies above "
-                 "a bound, or a witness below its claim.\n");
+                 "a bound, or a witness below its claim.\n\n"
+                 "to begin: tightlip list experiments, then tightlip run one of them; "
+                 "tightlip search --n 100 --radius 2 -o worst.json,\n"
+                 "then tightlip norm and tightlip verify worst.json; "
+                 "tightlip doctor says what this build has.\n");
 }

@@ -15,6 +15,7 @@ const char *const tl_report_head =
     "h1 { margin: 1.5rem 0 .5rem; } h2 { margin: 3rem 0 .25rem; }\n"
     "p { margin: .4rem 0; } .soft { color: var(--soft); } a { color: var(--link); }\n"
     "nav ul { columns: 18rem; padding-left: 1.2rem; }\n"
+    "nav li { break-inside: avoid; }\n"
     "figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); overflow-x: auto; "
     "}\n"
     "figure svg { display: block; width: 100%; height: auto; min-width: 34rem; }\n"
