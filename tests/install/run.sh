@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh MAKE BUILD CC: installs into an empty directory and uses what is there: the program, the
-# shared library through pkg-config, the static one, the Python example; then removes all of it.
+# shared library through pkg-config, the static one, the Python example; then removes all of it. The tarball of make dist is whole.
 # Last line: "N passed, N failed".
 make=$1 build=$2 cc=$3 passed=0 failed=0
 root=$(mktemp -d) || exit 1
@@ -37,6 +37,16 @@ import subprocess, sys
 lines = subprocess.run([sys.executable, 'experiments/python/measure_layer.py',
                         '$prefix/lib/libtightlip.so'], capture_output=True, text=True, check=True).stdout.split()
 assert abs(float(lines[1]) / float(lines[3]) - 1) < 1e-6, lines"
+else
+    echo 'no numpy here: the Python example is not run; apt install python3-numpy'
+fi
+if git rev-parse --git-dir > /dev/null 2>&1; then
+    tarball=$($make dist BUILD="$build" | tail -n 1)
+    mkdir "$root/dist" && tar -xzf "$tarball" -C "$root/dist"
+    # Everything the build needs is in it: no network, no repository.
+    check dist sh -c "cd '$root'/dist/* && $make -n all > '$root/dist.log' 2>&1"
+    check 'sources of dist' sh -c "cd '$root'/dist/* && $make print-LIB_C | tr ' ' '\n' | grep -c '^src/.*c' | \
+        xargs test $(ls src/*/*.c | grep -vc '^src/cli/') -eq"
 fi
 $make uninstall BUILD="$build" DESTDIR="$root" PREFIX=/opt/t > /dev/null
 left=$(find "$prefix" -type f -o -type l)
