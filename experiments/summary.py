@@ -7,6 +7,10 @@ import math
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+
+import exponents
+
 
 def number(text):
     try:
@@ -69,6 +73,8 @@ def section(directory):
     if all("lower_certified" in r for r in rows):
         certified = sum(bool(r["lower_certified"]) for r in rows)
         lines.append(f"Values certified in ball arithmetic: {certified} of {len(rows)}.")
+    if "model" in config["attention"]:
+        return "\n".join(lines + ["", *exponents.table(rows)]) + "\n"
     fit = directory / "fit.csv"
     if fit.exists():
         with fit.open(encoding="utf-8") as file:

@@ -18,6 +18,9 @@ typedef struct tl_experiment tl_experiment;
  * line, setting, expected and found. Relative paths inside the file are taken from the file's own
  * directory. */
 TL_MUST_USE tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *err);
+/* The same with the directory of a model in place of that of the file's attention.model. */
+TL_MUST_USE tl_status tl_experiment_load_model(tl_experiment **out, const char *path,
+                                               const char *model, tl_error *err);
 void tl_experiment_free(tl_experiment *experiment);
 const char *tl_experiment_name(const tl_experiment *experiment);
 size_t tl_experiment_cells(const tl_experiment *experiment);

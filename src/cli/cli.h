@@ -72,7 +72,7 @@ typedef struct {
 extern const tl_cli_verb tl_cli_verb_run, tl_cli_verb_search, tl_cli_verb_norm, tl_cli_verb_bound,
     tl_cli_verb_verify, tl_cli_verb_exact, tl_cli_verb_attack, tl_cli_verb_certify,
     tl_cli_verb_plot, tl_cli_verb_list, tl_cli_verb_help, tl_cli_verb_version, tl_cli_verb_doctor,
-    tl_cli_verb_weights, tl_cli_verb_report, tl_cli_verb_merge;
+    tl_cli_verb_weights, tl_cli_verb_report, tl_cli_verb_merge, tl_cli_verb_layers;
 size_t tl_cli_verb_count(void);
 const tl_cli_verb *tl_cli_verb_at(size_t i);
 TL_MUST_USE tl_status tl_cli_verb_find(const char *name, const tl_cli_verb **verb, tl_error *err);

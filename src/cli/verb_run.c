@@ -18,6 +18,8 @@
       "keep the cells that an interrupted run has finished")                                       \
     X(SHARD, "shard", 0, TEXT, "I/N", NULL, 0, 0, NULL,                                            \
       "only share I of N of the cells: for arrays of jobs, joined by tightlip merge")              \
+    X(MODEL, "model", 0, TEXT, "DIR", NULL, 0, 0, NULL,                                            \
+      "a model's directory, in place of the one that the file names")                              \
     X(NO_PLOT, "no-plot", 0, FLAG, NULL, NULL, 0, 0, NULL, "leave the plot to tightlip plot")
 
 enum {
@@ -207,7 +209,9 @@ static tl_status run_run(tl_cli_call *call, tl_error *err)
 
     if (status != TL_OK) return status;
     status = read_shard(call->value[RUN_SHARD].text, &run, err);
-    if (status == TL_OK) status = tl_experiment_load(&experiment, call->operand[0], err);
+    if (status == TL_OK)
+        status = tl_experiment_load_model(&experiment, call->operand[0],
+                                          call->value[RUN_MODEL].text, err);
     if (status == TL_OK && team.rank == 0)
         status = choose_directory(call, experiment, directory, sizeof directory, err);
     status = tl_cli_ranks_agree(&team, status, err);

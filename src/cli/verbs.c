@@ -7,6 +7,7 @@ static const tl_cli_verb *const verbs[] = {
     &tl_cli_verb_bound,   &tl_cli_verb_verify,  &tl_cli_verb_exact,  &tl_cli_verb_attack,
     &tl_cli_verb_certify, &tl_cli_verb_plot,    &tl_cli_verb_report, &tl_cli_verb_list,
     &tl_cli_verb_help,    &tl_cli_verb_version, &tl_cli_verb_doctor, &tl_cli_verb_weights,
+    &tl_cli_verb_layers,
 };
 
 size_t tl_cli_verb_count(void)

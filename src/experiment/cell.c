@@ -9,6 +9,7 @@ void tl_cell_free(tl_cell *cell)
     if (!cell) return;
     tl_layer_free(cell->attention.layer);
     json_decref(cell->attention.reference);
+    free(cell->attention.vocabulary);
     tl_measure_free(cell->tokens);
     json_decref(cell->tokens_reference);
     tl_domain_free(cell->domain);

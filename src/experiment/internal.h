@@ -44,7 +44,12 @@ typedef struct {
     tl_value *value; /* owned */
 } tl_variable;
 
+typedef struct tl_model_cache tl_model_cache;
+
 struct tl_experiment {
+    char *model_directory; /* owned, or NULL: in place of attention.model.directory */
+    tl_model_cache
+        *networks;          /* owned, what cells share of networks; they are built one at a time */
     char *path, *directory; /* owned; directory ends in '/' or is empty */
     config_t tree;
     const char *name, *title, *question; /* borrowed from tree; title and question may be NULL */

@@ -103,6 +103,7 @@ static tl_status read_matrices(const tl_bindings *b, tl_layer_spec *out, tl_erro
     const config_setting_t *module = config_setting_get_member(group, "module");
 
     if (module) return tl_layer_module_read(b, module, out, err);
+    if (config_setting_get_member(group, "model")) return tl_layer_model_read(b, out, err);
     if (config_setting_get_member(group, "random")) return tl_layer_random_read(b, out, err);
     if (config_setting_get_member(group, "heads")) return tl_layer_heads_read(b, out, err);
     return read_short(b, out, err);

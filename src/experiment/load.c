@@ -1,6 +1,8 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/model_layer.h"
 #include "experiment/modes.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -25,6 +27,8 @@ void tl_experiment_free(tl_experiment *ex)
     json_decref(ex->files);
     json_decref(ex->resolved);
     config_destroy(&ex->tree);
+    tl_model_cache_free(ex->networks);
+    free(ex->model_directory);
     free(ex->directory);
     free(ex->path);
     free(ex);
@@ -260,6 +264,21 @@ static tl_status try_cells(tl_experiment *ex, tl_error *err)
 
 tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *err)
 {
+    return tl_experiment_load_model(out, path, NULL, err);
+}
+
+/* As seen from here, not from the experiment's directory. */
+static bool take_model(tl_experiment *ex, const char *model)
+{
+    ex->networks = calloc(1, sizeof *ex->networks);
+    ex->model_directory = model ? realpath(model, NULL) : NULL;
+    if (model && !ex->model_directory) ex->model_directory = strdup(model);
+    return ex->networks && (!model || ex->model_directory);
+}
+
+tl_status tl_experiment_load_model(tl_experiment **out, const char *path, const char *model,
+                                   tl_error *err)
+{
     tl_experiment *ex = calloc(1, sizeof *ex);
     tl_status s = TL_OK;
 
@@ -267,7 +286,8 @@ tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *er
     config_init(&ex->tree);
     ex->path = strdup(path);
     ex->files = json_object();
-    if (!ex->path || !ex->files) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
+    if (!ex->path || !ex->files || !take_model(ex, model))
+        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
     if (!s) s = tl_config_load(ex, err);
     if (!s) s = read_sections(ex, err);
     if (!s) s = try_cells(ex, err);

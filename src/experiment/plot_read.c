@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "experiment/internal.h"
+#include "experiment/model_layer.h"
 #include "experiment/plot.h"
 #include "experiment/plot_keys.h"
 
@@ -29,10 +30,11 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
     const tl_variable *x = default_x(ex);
     const char *rows = ex->invert.on ? "iteration" : ex->network.on ? "epsilon" : NULL;
     const char *name = rows ? rows : x ? x->name : "cell";
+    const size_t more = tl_has_model(ex->attention) ? TL_MODEL_COLUMNS : 0;
     tl_status s;
 
     if (ex->variables && !rows)
-        s = tl_plot_key_choice(ex, out, group, "x", name, variables, ex->variables, err);
+        s = tl_plot_key_choice(ex, out, group, "x", name, variables, ex->variables + more, err);
     else
         s = tl_plot_key_choice(ex, out, group, "x", name, &name, 1, err);
     if (s) return s;
@@ -236,12 +238,15 @@ static tl_status read_kind(const tl_experiment *ex, const config_setting_t *grou
 
 tl_status tl_plot_read(tl_experiment *ex, const config_setting_t *group, tl_error *err)
 {
-    const char **variables = calloc(ex->variables + 1, sizeof *variables);
+    const char **variables = calloc(ex->variables + TL_MODEL_COLUMNS + 1, sizeof *variables);
     json_t *out = json_object();
     bool map = false;
     tl_status s = variables && out ? TL_OK : tl_plot_key_memory(ex, err);
 
     for (size_t i = 0; !s && i < ex->variables; i++) variables[i] = ex->variable[i].name;
+    /* Behind the variables: what may stand on the x axis beside them. */
+    for (size_t i = 0; !s && i < TL_MODEL_COLUMNS; i++)
+        variables[ex->variables + i] = tl_model_columns[i];
     if (!s) s = read_kind(ex, group, &map, err);
     if (!s)
         s = map ? tl_plot_read_map(ex, out, group, variables, err)

@@ -8,21 +8,26 @@
 /* More weights than this are named in records, not repeated. */
 enum { WEIGHTS_IN_RECORD = 4096 };
 
-/* "all", or a number; a variable `head` goes first. */
-static tl_status read_head(const tl_bindings *b, const config_setting_t *group,
-                           tl_random_layer_spec *r, tl_error *err)
+tl_status tl_layer_head_read(const tl_bindings *b, const config_setting_t *group, long long heads,
+                             long long *head, tl_error *err)
 {
-    long long head = -1;
     const tl_value *value = tl_bindings_find(b, "head");
     const config_setting_t *at = config_setting_get_member(group, "head");
     const char *word = value && value->kind == TL_VALUE_TEXT ? value->text
                        : at && !value                        ? config_setting_get_string(at)
                                                              : NULL;
 
-    r->head = -1;
+    *head = -1;
     if (word && strcmp(word, "all") == 0) return TL_OK;
-    const tl_status s =
-        tl_bindings_integer(b, group, "head", "head", 0, (long long)r->heads - 1, &head, NULL, err);
+    return tl_bindings_integer(b, group, "head", "head", 0, heads - 1, head, NULL, err);
+}
+
+static tl_status read_head(const tl_bindings *b, const config_setting_t *group,
+                           tl_random_layer_spec *r, tl_error *err)
+{
+    long long head;
+    const tl_status s = tl_layer_head_read(b, group, (long long)r->heads, &head, err);
+
     r->head = (long)head;
     return s;
 }

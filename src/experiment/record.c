@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/model_layer.h"
 #include "experiment/witness.h"
 
 json_t *tl_record_variables(const tl_experiment *ex, size_t cell)
@@ -51,6 +52,8 @@ static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl
     *p = (point){.layer = cell->attention.layer, .measure = mu};
     p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    if (cell->attention.network && ex->norm == TL_NORM_2)
+        return tl_model_norm(p->layer, p->measure, &p->norm, err);
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
 
@@ -129,6 +132,8 @@ static tl_problem witness_of(const tl_experiment *ex, const tl_cell *cell, const
                         .log10_value = p->norm.log_value / TL_LN10};
 }
 
+static const char no_witness[] = "no witness: the network is that of the manifest";
+
 /* Weights too many to repeat in every record are named; a search may have moved them. */
 static bool by_reference(const tl_cell *cell)
 {
@@ -139,6 +144,7 @@ static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const 
 {
     const tl_problem problem = witness_of(ex, cell, p);
 
+    if (cell->attention.network) return json_null();
     return by_reference(cell) ? tl_witness_refer(&problem, ex, cell) : tl_problem_to_json(&problem);
 }
 
@@ -191,6 +197,8 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || json_object_set_new(record, "witness", witness_json(ex, cell, p));
+    if (cell->attention.network)
+        bad = bad || json_object_set_new(record, "why", json_string(no_witness));
     if (!bad) return record;
     json_decref(record);
     return NULL;
@@ -206,6 +214,11 @@ static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell,
                    const point *given, const tl_bound_table *table)
 {
     const tl_problem witness = witness_of(ex, cell, p);
+
+    if (cell->attention.network)
+        return json_object_set_new(json_object_get(record, "lower"), "certified_why",
+                                   json_string(no_witness)) ||
+               json_object_set_new(record, "upper_certified_why", json_string(no_witness));
     int bad = tl_certified_set_lower(json_object_get(record, "lower"), &witness);
 
     if (given) {
@@ -251,7 +264,9 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     if (!s) {
         const point *given = best && cell->tokens ? &tokens : NULL;
         record = record_json(ex, cell, best, p, given, &table);
-        if (record) s = tl_compare_add(record, ex, p->layer, p->measure, err);
+        if (record && cell->attention.network && tl_model_add(record, p->measure))
+            s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
+        if (record && !s) s = tl_compare_add(record, ex, p->layer, p->measure, err);
         if (record && !s) s = tl_invert_add(record, ex, cell, p->norm.log_value, err);
         if (record && !s) s = tl_attack_add(record, ex, cell, p->measure, err);
         const double began = omp_get_wtime();

@@ -23,6 +23,7 @@ import publish
 import scaling
 from sides import instructions, lines, other_blas, processor, shown, spread, torch_side
 import sides
+import forward
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "experiments/data/svtr"
 # m, d, ratio to torch that is aimed for (0: none)
@@ -227,6 +228,7 @@ def main():
     scaling.show(result["scaling"])
     result["gemm"] = lines(directory / "gemm")
     print_gemm(result["gemm"])
+    result["forward"] = forward.forward(directory)
     path = directory / "bench.json"
     path.with_suffix(".new").write_text(json.dumps(result, indent=1) + "\n")
     path.with_suffix(".new").rename(path)

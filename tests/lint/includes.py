@@ -14,7 +14,7 @@ HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "vers
           "search": "search", "star": "search", "attack": "attack", "transport": "attack",
           "slopes": "attack", "measure_attack": "attack", "certify": "certify", "exact": "certify",
           "model": "model", "random": "model", "weights": "model", "tokenizer": "model",
-          "images": "model", "transformer": "model", "livit": "robust", "conjecture": "bounds",
+          "images": "model", "transformer": "model", "words": "model", "livit": "robust", "conjecture": "bounds",
           "experiment": "experiment"}
 # Layers of one level that build on another of it. robust joins a network of model with a bound of
 # bounds and is seen by cli alone, so the graph stays acyclic.

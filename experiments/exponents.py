@@ -1,0 +1,60 @@
+"""Exponents of the local norm of network layers in the length of a text, with 95 % intervals.
+
+With several draws of the weights each has a slope of its own, by least squares on logarithms; the
+interval is Student's over the draws, since the lengths of one draw are not independent. With one
+draw it is that of the fit, and says nothing about other weights or texts."""
+import collections
+import math
+
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306,
+           9: 2.262, 10: 2.228}
+
+
+def line(points):
+    """Slope and its standard error."""
+    n = len(points)
+    mx, my = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
+    sxx = sum((x - mx) ** 2 for x, _ in points)
+    slope = sum((x - mx) * (y - my) for x, y in points) / sxx
+    rest = sum((y - my - slope * (x - mx)) ** 2 for x, y in points)
+    return slope, math.sqrt(rest / (n - 2) / sxx)
+
+
+def interval(draws):
+    slopes = [line(points) for points in draws.values()]
+    n = len(slopes)
+    if n == 1:
+        slope, error = slopes[0]
+        return slope, STUDENT.get(len(next(iter(draws.values()))) - 2, 1.96) * error
+    mean = sum(s for s, _ in slopes) / n
+    spread = math.sqrt(sum((s - mean) ** 2 for s, _ in slopes) / (n - 1))
+    return mean, STUDENT.get(n - 1, 1.96) * spread / math.sqrt(n)
+
+
+def table(rows):
+    """Markdown lines, and nothing where no layer has three lengths."""
+    groups = collections.defaultdict(lambda: {"lower_log10": collections.defaultdict(list),
+                                              "norm:jt-f": collections.defaultdict(list)})
+    radii = [float(r["mean_radius"]) for r in rows if r["mean_radius"]]
+    for row in rows:
+        for column, draws in groups[(int(row["layer"]), row["head"])].items():
+            if row[column]:
+                draws[row.get("seed", "")].append((math.log10(int(row["n"])), float(row[column])))
+    lines = ["| layer | head | exponent of the norm in n | exponent of jt-f in n | norm at the least and largest n (medians) |",
+             "|---|---|---|---|---|"]
+    for (layer, head), columns in sorted(groups.items()):
+        norm, other = columns["lower_log10"], columns["norm:jt-f"]
+        if not norm or any(len(points) < 3 for points in [*norm.values(), *other.values()]):
+            continue
+        ends = []
+        for pick in (min, max):
+            values = sorted(pick(points)[1] for points in norm.values())
+            ends.append(f"{10 ** values[len(values) // 2]:.3g}")
+        (a, da), (b, db) = interval(norm), interval(other)
+        lines.append(f"| {layer} | {head} | {a:.3f} ± {da:.3f} | {b:.3f} ± {db:.3f} | {ends[0]}, {ends[1]} |")
+    if len(lines) == 2:
+        return []
+    lines += ["", f"Intervals are 95 %. Mean token lengths lie in {min(radii):.4g} to {max(radii):.4g}"
+              + ("; they do not vary enough for an exponent in them." if max(radii) < 1.05 * min(radii)
+                 else ".")]
+    return lines

@@ -1,0 +1,67 @@
+/* tightlip layers: what is measured of the attention layers of a model, and how it is shown. */
+#ifndef TIGHTLIP_CLI_LAYERS_H
+#define TIGHTLIP_CLI_LAYERS_H
+
+#include "cli/cli.h"
+#include "tightlip/transformer.h"
+
+enum { LAYERS_MOST = 256 };
+
+typedef struct {
+    size_t layer[LAYERS_MOST], layers;
+    long head[LAYERS_MOST]; /* -1: all heads with the output matrix */
+    size_t heads;
+    size_t n[LAYERS_MOST], lengths; /* rising */
+    tl_precision precision;
+    bool bounds;
+    size_t adversarial; /* tokens of the comparison below; 0: none */
+    size_t restarts, evaluations;
+    uint64_t seed;
+} layers_plan;
+
+typedef struct {
+    size_t layer;
+    long head;
+    size_t n;
+    double norm, residual, jt_f, mean_radius, max_radius;
+    const char *bound; /* the least that is proven or published, NULL: none was asked for */
+    double log_bound;
+} layers_row;
+
+/* One head, n tokens: values of ||J||, all found, none the supremum. */
+typedef struct {
+    size_t layer;
+    long head;
+    size_t n;
+    double radius;                             /* of the ball: it holds the ellipsoid */
+    double castin_ball, search_ball;           /* adversarial tokens at that radius; search */
+    double castin_ellipsoid, search_ellipsoid; /* the same, on the outputs of the layer norm */
+} layers_attack;
+
+typedef struct {
+    layers_row *row; /* owned */
+    size_t rows;
+    layers_attack *attack; /* owned */
+    size_t attacks;
+} layers_report;
+
+/* id: as many as the longest text of the plan; vit: pixels. */
+TL_MUST_USE tl_status layers_measure(layers_report *report, const tl_transformer *model,
+                                     const layers_plan *plan, const tl_transformer_input *input,
+                                     tl_error *err);
+void layers_report_clear(layers_report *report);
+
+/* The exponent of y in x over the rows of one layer and head, and half of its 95 % interval
+ * (Student). False with fewer than three lengths, or where x hardly varies (by less than 1 %). */
+typedef struct {
+    double exponent, half;
+    size_t points;
+} layers_fit;
+bool layers_fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f,
+                     layers_fit *fit);
+
+void layers_print(const layers_report *report, const tl_transformer *model);
+void layers_print_csv(const layers_report *report);
+json_t *layers_json(const layers_report *report, const tl_transformer *model);
+
+#endif

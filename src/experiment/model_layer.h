@@ -1,0 +1,31 @@
+/* Whole networks of an experiment: read or drawn once for the cells that follow one another. */
+#ifndef EXPERIMENT_MODEL_LAYER_H
+#define EXPERIMENT_MODEL_LAYER_H
+
+#include "experiment/internal.h"
+#include "tightlip/transformer.h"
+
+/* The last network asked for, and the states of its last text. Cells are built one at a time. */
+struct tl_model_cache {
+    char *key, *text_key; /* owned: what they were made from */
+    tl_transformer *model;
+    tl_transformer_states states;
+};
+
+void tl_model_cache_free(tl_model_cache *networks);
+
+/* Whether the experiment is about layers of a network. */
+bool tl_has_model(const config_setting_t *attention);
+
+/* The spectral norm to a relative residual far below what a plot or a fit shows. Errors: those of
+ * tl_norm_layer. */
+TL_MUST_USE tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu,
+                                    tl_norm_result *out, tl_error *err);
+
+/* Columns beside the value: mean and largest length of the tokens. */
+enum { TL_MODEL_COLUMNS = 2 };
+extern const char *const tl_model_columns[TL_MODEL_COLUMNS];
+/* record.tokens. Nonzero when out of memory. */
+int tl_model_add(json_t *record, const tl_measure *mu);
+
+#endif

@@ -1,0 +1,62 @@
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlip/words.h"
+
+static const struct {
+    tl_numbering how;
+    const char *text;
+    size_t count;
+    uint32_t id[12];
+} rows[] = {
+    {TL_NUMBERING_WORDS, "to be, or not to be", 7, {1, 2, 3, 4, 5, 1, 2}},
+    {TL_NUMBERING_WORDS, "don't  don't\n(a-b)", 7, {1, 1, 2, 3, 4, 5, 6}},
+    {TL_NUMBERING_WORDS, "a A a2", 3, {1, 2, 3}},
+    {TL_NUMBERING_WORDS, "\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9!", 3, {1, 1, 2}},
+    {TL_NUMBERING_BYTES, "ab a", 4, {98, 99, 33, 98}},
+    {TL_NUMBERING_BYTES, "\xff", 1, {256}},
+    {TL_NUMBERING_IDS, " 7,12\n4294967295 0", 4, {7, 12, 4294967295u, 0}},
+};
+
+Test(words, tokens_are_numbered)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t *id = NULL;
+        size_t count = 0;
+        cr_assert_eq(
+            tl_words_number(rows[i].how, rows[i].text, strlen(rows[i].text), &id, &count, NULL),
+            TL_OK);
+        cr_assert_eq(count, rows[i].count, "row %zu: %zu", i, count);
+        cr_expect_arr_eq(id, rows[i].id, count * sizeof *id, "row %zu", i);
+        free(id);
+    }
+}
+
+static const struct {
+    tl_numbering how;
+    const char *text;
+    tl_status status;
+    const char *fragment;
+} refused[] = {
+    {TL_NUMBERING_WORDS, "", TL_ERR_SHAPE, "at least one token"},
+    {TL_NUMBERING_WORDS, " \n\t", TL_ERR_SHAPE, "at least one token"},
+    {TL_NUMBERING_IDS, "1 two", TL_ERR_PARSE,
+     "byte 2: expected a number below 2^32, found \"two\""},
+    {TL_NUMBERING_IDS, "4294967296", TL_ERR_PARSE, "byte 0"},
+    {TL_NUMBERING_IDS, "99999999999999999999999999", TL_ERR_PARSE, "byte 0"},
+    {TL_NUMBERING_IDS, "-1", TL_ERR_PARSE, "found \"-1\""},
+};
+
+Test(words, what_is_no_text_is_refused)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        uint32_t *id = NULL;
+        size_t count = 0;
+        tl_error err = {0};
+        cr_expect_eq(tl_words_number(refused[i].how, refused[i].text, strlen(refused[i].text), &id,
+                                     &count, &err),
+                     refused[i].status, "row %zu", i);
+        cr_expect(strstr(err.text, refused[i].fragment), "row %zu: %s", i, err.text);
+    }
+}
