@@ -266,12 +266,11 @@ tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *er
 {
     return tl_experiment_load_model(out, path, NULL, err);
 }
-
 /* As seen from here, not from the experiment's directory. */
 static bool take_model(tl_experiment *ex, const char *model)
 {
     ex->networks = calloc(1, sizeof *ex->networks);
-    ex->model_directory = model ? realpath(model, NULL) : NULL;
+    if (model) ex->model_directory = realpath(model, NULL);
     if (model && !ex->model_directory) ex->model_directory = strdup(model);
     return ex->networks && (!model || ex->model_directory);
 }
