@@ -50,8 +50,8 @@ static tl_status measure_row(const tl_layer *layer, const tl_domain *domain, con
                              layers_row *row, tl_error *err)
 {
     tl_measure *mu = NULL;
-    tl_norm_layer_result norm;
-    tl_norm_result functional;
+    tl_norm_layer_result norm = {0};
+    tl_norm_result functional = {0};
     tl_status s = tl_measure_alloc(&mu, row->n, layer->d, x, NULL, NULL, err);
 
     if (!s) s = tl_norm_layer(layer, mu, &settings_of_norms, NULL, &norm, err);

@@ -56,7 +56,7 @@ static tl_status parse_list(const tl_cli_call *call, int option, long low, size_
     const char *text = call->value[option].text;
 
     for (*count = 0; *count < LAYERS_MOST; text += strcspn(text, ",") + 1) {
-        char word[32];
+        char word[32] = "";
         const size_t length = strcspn(text, ",");
         uint64_t value = 0;
         bool good = length > 0 && length < sizeof word;
@@ -192,7 +192,7 @@ static tl_status read_pixels(const tl_cli_call *call, const tl_transformer_confi
 static tl_status plan_lengths(const tl_cli_call *call, size_t most, layers_plan *plan,
                               tl_error *err)
 {
-    long n[LAYERS_MOST];
+    long n[LAYERS_MOST] = {0};
     tl_status s = TL_OK;
 
     if (call->value[LAYERS_N].given)

@@ -158,7 +158,7 @@ def main():
         tmp = pathlib.Path(name)
         same_bytes(program, tmp)
         config, whole = tmp / "longer.cfg", tmp / "longer-whole"
-        config.write_text(SEARCH % 1500, encoding="utf-8")
+        config.write_text(SEARCH % 8000, encoding="utf-8")
         subprocess.run([program, "run", config, "-o", whole], check=True, capture_output=True)
         ended_early(program, tmp, config, whole)
         disagreement(program, tmp, config)
