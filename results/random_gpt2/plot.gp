@@ -183,10 +183,10 @@ set output svg
 plot \
   -0.7598826105 + 0.5 * x with lines lw 1 dt '-' lc rgb '#D55E00' notitle, \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, R = 1000, slope 0.64 ± 0.06, C = 0.17', \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, R = 1000, slope 0.64 ± 0.06, C = 0.17', \
   -0.04901299602 + 0.5 * x with lines lw 1 dt '-' lc rgb '#0072B2' notitle, \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, R = 100, slope 0.23 ± 0.03, C = 0.89'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, R = 100, slope 0.23 ± 0.03, C = 0.89'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
