@@ -236,8 +236,10 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
         status = tl_cli_items_add(&items, call->operand[i], err);
     if (status == TL_OK && items.count == 0)
         status = tl_fail(err, TL_ERR_PARSE, "%s: holds no witness", call->operand[0]);
-    for (size_t i = 0; i < items.count && status == TL_OK; i++)
+    for (size_t i = 0; i < items.count && status == TL_OK; i++) {
         status = verify(&t, &items.item[i], &settings, items.count == 1, err);
+        tl_cli_item_release(&items.item[i]);
+    }
     if (status == TL_OK && items.count > 1 && !call->json) print_tally(&t, &items);
     call->refuted = t.verdict[TL_VERDICT_REFUTES] + t.verdict[TL_VERDICT_BELOW] +
                         t.verdict[TL_VERDICT_OUTSIDE] >

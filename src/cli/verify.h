@@ -24,6 +24,8 @@ typedef struct {
  * in the records of cells.ndjson. A document that cannot be read becomes an item of its own.
  * Errors: TL_ERR_IO (no such path), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err);
+/* Frees the document, which holds all weights once its references are resolved. */
+void tl_cli_item_release(tl_cli_item *item);
 void tl_cli_items_clear(tl_cli_items *items);
 
 #endif

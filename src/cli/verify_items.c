@@ -208,13 +208,19 @@ tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err)
                                : add_file(items, path, false, err);
 }
 
+void tl_cli_item_release(tl_cli_item *item)
+{
+    json_decref(item->document);
+    item->document = NULL;
+}
+
 void tl_cli_items_clear(tl_cli_items *items)
 {
     for (size_t i = 0; i < items->count; i++) {
         free(items->item[i].label);
         free(items->item[i].certificate);
         free(items->item[i].data);
-        json_decref(items->item[i].document);
+        tl_cli_item_release(&items->item[i]);
     }
     free(items->item);
     *items = (tl_cli_items){0};

@@ -196,10 +196,11 @@ static json_t *image_json(const tl_experiment *ex, const struct tl_network_cell 
                           const tl_livit_report *report)
 {
     const tl_livit_row *row = &report->row[0];
-    json_t *attacked = json_null();
+    const size_t epsilons = ex->network.attacked ? ex->network.epsilons : 0;
+    size_t first = 0;
 
-    for (size_t e = ex->network.epsilons; ex->network.attacked && e-- > 0;)
-        if (row->attacked[e]) attacked = json_real(ex->network.epsilon[e]);
+    while (first < epsilons && !row->attacked[first]) first++;
+    json_t *attacked = first < epsilons ? json_real(ex->network.epsilon[first]) : json_null();
     return json_pack("{s:I, s:I, s:b, s:I, s:f, s:f, s:o}", "image", (json_int_t)network->image,
                      "label", (json_int_t)row->label, "labelled", (int)report->labelled,
                      "predicted", (json_int_t)row->predicted, "margin", row->margin, "radius",

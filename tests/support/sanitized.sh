@@ -6,6 +6,7 @@ shift
 rm -f "$dir"/report.*
 export ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:log_path=$PWD/$dir/report"
 case $dir in /*) ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:log_path=$dir/report" ;; esac
+export LSAN_OPTIONS="suppressions=$(dirname "$0")/../fuzz/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS="print_stacktrace=1"
 "$(dirname "$0")/run.sh" "$@"
 rc=$?
