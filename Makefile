@@ -31,9 +31,7 @@ TEST_C := $(sort $(wildcard tests/test_*.c))
 BENCH_C := $(sort $(wildcard tests/bench/*.c))
 RACE_C := $(sort $(wildcard tests/race/*.c))
 HEADERS := $(sort $(wildcard include/tightlip/*.h))
-# Those that need weights which are not shipped are left to users who have them.
-UNSHIPPED := $(shell grep -l '^ *get = ' experiments/*.cfg)
-EXPERIMENTS := $(filter-out $(UNSHIPPED),$(sort $(wildcard experiments/*.cfg)))
+EXPERIMENTS := $(sort $(wildcard experiments/*.cfg))
 FORMATTED := $(sort $(wildcard src/*/*.[ch] src/*/*.cpp include/tightlip/*.h \
     tests/*.[ch] tests/*/*.[ch] experiments/c/*.c))
 

@@ -71,27 +71,33 @@ static json_t *list_one(const char *directory, const char *file, bool json)
     return json_pack("{s:s,s:s,s:s}", "name", name, "file", path, "question", question);
 }
 
-json_t *tl_cli_list_experiments(bool json)
+static int list_directory(json_t **array, const char *directory, bool json)
 {
-    static const char *const directories[] = {"experiments", TL_DATADIR "/experiments"};
-    json_t *array = json_array();
     struct dirent **entries = NULL;
-    int count = -1;
-    size_t where = 0;
+    const int count = scandir(directory, &entries, is_config, alphasort);
 
-    for (size_t i = 0; i < CLI_COUNT_OF(directories) && count <= 0; i++) {
-        free(entries);
-        entries = NULL;
-        where = i;
-        count = scandir(directories[i], &entries, is_config, alphasort);
-    }
-    if (count <= 0)
-        fprintf(stderr, "tightlip list: no experiments in ./%s or %s\n", directories[0],
-                directories[1]);
     for (int i = 0; i < count; i++) {
-        tl_cli_json_append(&array, list_one(directories[where], entries[i]->d_name, json));
+        tl_cli_json_append(array, list_one(directory, entries[i]->d_name, json));
         free(entries[i]);
     }
     free(entries);
+    return count;
+}
+
+/* Here, else where they are installed. Those in `pretrained` need weights that are not shipped. */
+json_t *tl_cli_list_experiments(bool json)
+{
+    static const char *const directories[][2] = {
+        {"experiments", "experiments/pretrained"},
+        {TL_DATADIR "/experiments", TL_DATADIR "/experiments/pretrained"}};
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < CLI_COUNT_OF(directories); i++) {
+        if (list_directory(&array, directories[i][0], json) <= 0) continue;
+        (void)list_directory(&array, directories[i][1], json);
+        return array;
+    }
+    fprintf(stderr, "tightlip list: no experiments in ./%s or %s\n", directories[0][0],
+            directories[1][0]);
     return array;
 }
