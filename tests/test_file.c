@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -31,6 +32,26 @@ Test(file, writes_and_replaces)
     cr_expect_eq(tl_file_write(s.path, "", 0, NULL), TL_OK);
     cr_expect(holds(s.path, ""));
     cr_expect_eq(scratch_count(&s), 1, "a temporary file was left behind");
+    scratch_clear(&s);
+}
+
+Test(file, reads_all_bytes_or_refuses)
+{
+    static const char bytes[] = {'a', 0, '\n', 'b'};
+    char *text = NULL;
+    size_t size = 0;
+    tl_error err;
+    scratch s;
+
+    cr_assert(scratch_init(&s));
+    cr_assert_eq(tl_file_read(scratch_write(&s, "a", bytes, 4), &text, &size, &err), TL_OK);
+    cr_assert_eq(size, 4);
+    cr_expect(memcmp(text, bytes, 4) == 0 && text[4] == 0);
+    free(text);
+    cr_expect_eq(tl_file_read(s.directory, &text, &size, &err), TL_ERR_IO);
+    cr_expect(strstr(err.text, "expected a file, found a directory"), "%s", err.text);
+    cr_expect_eq(tl_file_read(scratch_path(&s, "absent"), &text, &size, &err), TL_ERR_IO);
+    cr_expect(strstr(err.text, "absent: cannot be opened: No such file"), "%s", err.text);
     scratch_clear(&s);
 }
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/scratch.h"
+#include "tightlip/tokenizer.h"
 #include "tightlip/words.h"
 
 static const struct {
@@ -59,4 +61,52 @@ Test(words, what_is_no_text_is_refused)
                      refused[i].status, "row %zu", i);
         cr_expect(strstr(err.text, refused[i].fragment), "row %zu: %s", i, err.text);
     }
+}
+
+#define VOCABULARY "tests/tokenizer/wordpiece"
+
+/* The same text by each way of ids; a vocabulary adds its special tokens, a list is left alone. */
+Test(words, texts_in_files)
+{
+    static const char text[] = "3 1,2";
+    static const struct {
+        const char *vocabulary;
+        tl_numbering how;
+        size_t count;
+        uint32_t id[3];
+    } ways[] = {{NULL, TL_NUMBERING_IDS, 3, {3, 1, 2}},
+                {VOCABULARY, TL_NUMBERING_IDS, 3, {3, 1, 2}},
+                {NULL, TL_NUMBERING_WORDS, 4, {1, 2, 3}},
+                {NULL, TL_NUMBERING_BYTES, 5, {52, 33, 50}}};
+    tl_tokenizer *t = NULL;
+    uint32_t *id = NULL, *expected = NULL;
+    size_t count = 0, length = 0;
+    tl_error err = {0};
+    scratch s;
+
+    cr_assert(scratch_init(&s) && scratch_write(&s, "text", text, sizeof text - 1));
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        cr_assert_eq(tl_words_read(s.path, ways[i].vocabulary, ways[i].how, &id, &count, &err),
+                     TL_OK, "%s", err.text);
+        cr_assert_eq(count, ways[i].count, "row %zu", i);
+        cr_expect_arr_eq(id, ways[i].id, sizeof ways[i].id, "row %zu", i);
+        free(id);
+    }
+    if (tl_tokenizer_available()) {
+        cr_assert_eq(tl_tokenizer_open(&t, VOCABULARY, NULL), TL_OK);
+        cr_assert_eq(tl_tokenizer_encode(t, text, sizeof text - 1, true, &expected, &length, NULL),
+                     TL_OK);
+        cr_assert_eq(tl_words_read(s.path, VOCABULARY, TL_NUMBERING_WORDS, &id, &count, &err),
+                     TL_OK, "%s", err.text);
+        cr_assert_eq(count, length);
+        cr_expect_arr_eq(id, expected, length * sizeof *id);
+        free(id);
+        free(expected);
+        tl_tokenizer_free(t);
+    }
+    cr_expect_eq(
+        tl_words_read(scratch_path(&s, "absent"), NULL, TL_NUMBERING_WORDS, &id, &count, &err),
+        TL_ERR_IO);
+    cr_expect(strstr(err.text, "absent: cannot be opened"), "%s", err.text);
+    scratch_clear(&s);
 }

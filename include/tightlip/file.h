@@ -1,4 +1,4 @@
-/* Files written whole or not at all. */
+/* Files written whole or not at all, and read whole. */
 #ifndef TIGHTLIP_FILE_H
 #define TIGHTLIP_FILE_H
 
@@ -18,6 +18,10 @@ extern "C" {
  * not write the same path at once. Errors: TL_ERR_IO (with path, step and reason),
  * TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_file_write(const char *path, const void *data, size_t size, tl_error *err);
+
+/* All bytes of the regular file at path, *size of them and a 0 behind them, owned by the caller
+ * (free); directories, pipes and devices are refused. Errors: TL_ERR_IO, TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_file_read(const char *path, char **out, size_t *size, tl_error *err);
 
 /* 64-bit FNV-1a hash and length of the file at path, read once from front to back: tells whether it
  * is still the same, not who made it. Errors: TL_ERR_IO. */

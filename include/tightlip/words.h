@@ -1,4 +1,5 @@
-/* Numbers for the tokens of a text, where no vocabulary of the model is at hand. */
+/* Ids for the tokens of a text: by the vocabulary of the model or, where none is at hand, numbers.
+ */
 #ifndef TIGHTLIP_WORDS_H
 #define TIGHTLIP_WORDS_H
 
@@ -12,7 +13,7 @@
  *   words  runs of letters, digits, apostrophes and bytes above 127, and every other character that
  *          is no blank by itself, numbered 1, 2, .. as they first occur
  *   bytes  the byte + 1
- *   ids    the text is a list of numbers: as they are */
+ *   ids    the text is a list of numbers, separated by white space or commas: as they are */
 #define TL_NUMBERING_LIST(X)       \
     X(TL_NUMBERING_WORDS, "words") \
     X(TL_NUMBERING_BYTES, "bytes") \
@@ -29,5 +30,11 @@ TL_MUST_USE tl_status tl_numbering_from_name(const char *name, tl_numbering *num
  * no number below 2^32, with its place), TL_ERR_MEMORY. Cost: O(size count) for words. */
 TL_MUST_USE tl_status tl_words_number(tl_numbering numbering, const char *text, size_t size,
                                       uint32_t **id, size_t *count, tl_error *err);
+/* The same for the text in a file. vocabulary: a directory as tl_tokenizer_open reads it, whose ids
+ * are taken, special tokens too, unless the file is a list of ids; NULL: none. Errors: those of
+ * tl_words_number, tl_file_read, tl_tokenizer_open and tl_tokenizer_encode. */
+TL_MUST_USE tl_status tl_words_read(const char *path, const char *vocabulary,
+                                    tl_numbering numbering, uint32_t **id, size_t *count,
+                                    tl_error *err);
 
 #endif

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/layers.h"
-#include "tightlip/tokenizer.h"
 #include "tightlip/weights.h"
 #include "tightlip/words.h"
 
@@ -106,33 +105,6 @@ static tl_status open_model(const tl_cli_call *call, tl_transformer **out, tl_er
     return s ? s : tl_transformer_random(out, &config, v[LAYERS_SEED].count, err);
 }
 
-/* A whole file; owned by the caller. */
-static tl_status read_file(const char *path, char **out, size_t *size, tl_error *err)
-{
-    enum { STEP = 1 << 16 };
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t used = 0, got = 1;
-
-    if (!file) return tl_fail(err, TL_ERR_IO, "%s: cannot be opened", path);
-    while (got > 0) {
-        char *more = realloc(text, used + STEP);
-        if (!more) break;
-        text = more;
-        got = fread(text + used, 1, STEP, file);
-        used += got;
-    }
-    const bool bad = ferror(file) || got > 0;
-    (void)fclose(file);
-    if (bad) {
-        free(text);
-        return tl_fail(err, TL_ERR_IO, "%s: cannot be read", path);
-    }
-    *out = text;
-    *size = used;
-    return TL_OK;
-}
-
 /* What the model is to see; id and pixels are owned by the caller. */
 typedef struct {
     uint32_t *id;
@@ -140,35 +112,16 @@ typedef struct {
     size_t count;
 } subject;
 
-/* By the vocabulary beside the weights of a trained model. */
-static tl_status encode(const char *directory, const char *text, size_t size, subject *out,
-                        tl_error *err)
-{
-    tl_tokenizer *tokenizer = NULL;
-    tl_status s = tl_tokenizer_open(&tokenizer, directory, err);
-
-    if (!s) s = tl_tokenizer_encode(tokenizer, text, size, true, &out->id, &out->count, err);
-    if (!s && out->count == 0) s = tl_fail(err, TL_ERR_SHAPE, "expected a text, found none");
-    tl_tokenizer_free(tokenizer);
-    return s;
-}
-
 static tl_status read_words(const tl_cli_call *call, subject *out, tl_error *err)
 {
     const bool ids = call->value[LAYERS_IDS].given;
     const char *path = call->value[ids ? LAYERS_IDS : LAYERS_TEXT].text;
     const tl_numbering how =
         ids ? TL_NUMBERING_IDS : (tl_numbering)call->value[LAYERS_NUMBERING].count;
-    char *text = NULL;
-    size_t size = 0;
-    tl_status s = read_file(path, &text, &size, err);
+    /* A trained model has its vocabulary beside its weights. */
+    const char *vocabulary = call->operands > 0 ? call->operand[0] : NULL;
 
-    if (!s && call->operands > 0 && how != TL_NUMBERING_IDS)
-        s = encode(call->operand[0], text, size, out, err);
-    else if (!s)
-        s = tl_words_number(how, text, size, &out->id, &out->count, err);
-    free(text);
-    return s;
+    return tl_words_read(path, vocabulary, how, &out->id, &out->count, err);
 }
 
 static tl_status read_pixels(const tl_cli_call *call, const tl_transformer_config *c, subject *out,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlip/file.h"
+
 /* libconfig 1.5 reads 1000000000000 as -727379968 and ends the process when an include names a
  * directory. Both are refused here, before it sees the text. */
 
@@ -126,7 +128,7 @@ tl_status tl_config_load(tl_experiment *ex, tl_error *err)
 {
     char *text = NULL;
     size_t size = 0;
-    tl_status s = tl_text_read(ex->path, &text, &size, err);
+    tl_status s = tl_file_read(ex->path, &text, &size, err);
 
     if (s) return s;
     ex->directory = directory_of(ex->path);

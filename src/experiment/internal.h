@@ -252,8 +252,6 @@ int tl_certified_set_bounds(json_t *record, const tl_experiment *ex, const tl_ce
 
 /* directory/name; NULL when out of memory. */
 char *tl_results_path(const char *directory, const char *name);
-/* A whole file as text with a closing zero; refuses directories and devices. */
-TL_MUST_USE tl_status tl_text_read(const char *path, char **out, size_t *size, tl_error *err);
 /* Fills ex->files: each data file with its size and hash. */
 TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);

@@ -23,7 +23,7 @@ static tl_status read_one(const char *directory, shard *s, tl_error *err)
 
     s->directory = directory;
     if (!status) status = tl_problem_load_json(manifest, &s->manifest, err);
-    if (!status) status = tl_text_read(cells, &s->records, &s->size, err);
+    if (!status) status = tl_file_read(cells, &s->records, &s->size, err);
     if (!status) {
         place = json_object_get(s->manifest, "shard");
         s->index = (size_t)json_integer_value(json_object_get(place, "index"));

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "experiment/model_layer.h"
-#include "tightlip/tokenizer.h"
 #include "tightlip/words.h"
 
 typedef struct {
-    char *text, *numbering, *path; /* owned */
+    char *text, *numbering; /* owned */
     tl_numbering how;
     uint32_t *id; /* owned */
     size_t count;
@@ -19,39 +18,19 @@ static void clear(setting *t)
 {
     free(t->text);
     free(t->numbering);
-    free(t->path);
     free(t->id);
-}
-
-/* A trained model knows words by its own vocabulary. */
-static tl_status encode(const char *vocabulary, const char *text, size_t size, setting *t,
-                        tl_error *err)
-{
-    tl_tokenizer *tokenizer = NULL;
-    tl_status s = tl_tokenizer_open(&tokenizer, vocabulary, err);
-
-    if (!s) s = tl_tokenizer_encode(tokenizer, text, size, true, &t->id, &t->count, err);
-    if (!s && t->count == 0) s = tl_fail(err, TL_ERR_SHAPE, "expected a text, found none");
-    tl_tokenizer_free(tokenizer);
-    return s;
 }
 
 static tl_status read_ids(const tl_bindings *b, const config_setting_t *group,
                           const char *vocabulary, setting *t, tl_error *err)
 {
-    char *data = NULL;
-    size_t size = 0;
+    char *path = tl_bindings_path(b, t->text);
     tl_error inner = {0};
     tl_status s;
 
-    t->path = tl_bindings_path(b, t->text);
-    if (!t->path) return tl_config_fail(b->experiment, group, err, TL_ERR_MEMORY, "out of memory");
-    s = tl_text_read(t->path, &data, &size, &inner);
-    if (!s && vocabulary && t->how != TL_NUMBERING_IDS)
-        s = encode(vocabulary, data, size, t, &inner);
-    else if (!s)
-        s = tl_words_number(t->how, data, size, &t->id, &t->count, &inner);
-    free(data);
+    if (!path) return tl_config_fail(b->experiment, group, err, TL_ERR_MEMORY, "out of memory");
+    s = tl_words_read(path, vocabulary, t->how, &t->id, &t->count, &inner);
+    free(path);
     return s ? tl_config_fail(b->experiment, group, err, s, "%s", inner.text) : TL_OK;
 }
 

@@ -33,7 +33,7 @@ static tl_status read_if_there(const char *path, char **text, tl_error *err)
 
     *text = NULL;
     if (access(path, F_OK) != 0 && errno == ENOENT) return TL_OK;
-    return tl_text_read(path, text, &size, err);
+    return tl_file_read(path, text, &size, err);
 }
 
 /* Length of the whole lines at the start of text that are records from, from + 1, ..; *count of

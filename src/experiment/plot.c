@@ -44,7 +44,7 @@ static tl_status read_inputs(const paths *p, json_t **manifest, tl_table *table,
     char *text = NULL;
     size_t size = 0;
     json_error_t where;
-    tl_status s = tl_text_read(p->manifest_path, &text, &size, err);
+    tl_status s = tl_file_read(p->manifest_path, &text, &size, err);
 
     if (s) return s;
     *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
@@ -54,7 +54,7 @@ static tl_status read_inputs(const paths *p, json_t **manifest, tl_table *table,
     if (!json_is_object(json_object_get(json_object_get(*manifest, "config"), "plot")))
         return tl_fail(err, TL_ERR_PARSE, "%s: config.plot: expected an object, found none",
                        p->manifest_path);
-    s = tl_text_read(p->data, &text, &size, err);
+    s = tl_file_read(p->data, &text, &size, err);
     return s ? s : tl_table_parse(table, p->data, text, err);
 }
 

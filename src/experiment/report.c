@@ -254,12 +254,12 @@ static tl_status put_experiment(tl_buffer *b, tl_buffer *nav, const char *direct
                       ? tl_problem_load_json(manifest_path, &manifest, err)
                       : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
 
-    if (!s) s = tl_text_read(cells_path, &records, &size, err);
+    if (!s) s = tl_file_read(cells_path, &records, &size, err);
     if (!s) {
         put_link(nav, manifest);
         put_intro(b, manifest);
         /* A run without gnuplot leaves no drawing; the table says it all the same. */
-        if (!tl_text_read(svg_path, &svg, &size, NULL)) tl_report_svg(b, svg, index);
+        if (!tl_file_read(svg_path, &svg, &size, NULL)) tl_report_svg(b, svg, index);
         s = put_records(b, manifest, cells_path, records, index, err);
         put_outro(b, manifest);
     }

@@ -27,7 +27,7 @@ static tl_status write_results(const tl_experiment *ex, const tl_run_options *op
 {
     char *records = NULL, *csv = NULL;
     size_t size = 0;
-    tl_status s = tl_text_read(partial->path, &records, &size, err);
+    tl_status s = tl_file_read(partial->path, &records, &size, err);
 
     if (!s) s = tl_csv_make(ex, records, &csv, summary, err);
     /* Tables and plots are for whole runs. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "experiment/run.h"
+#include "tightlip/file.h"
 
 /* Which value of the variable the cell has, and how many cells one step of it spans. */
 static size_t position(const tl_experiment *ex, size_t cell, size_t variable, size_t *stride)
@@ -83,7 +84,7 @@ tl_status tl_warm_read(const char *path, size_t count, tl_cell_work *cell, tl_er
 {
     char *records = NULL;
     size_t size = 0;
-    tl_status s = tl_text_read(path, &records, &size, err);
+    tl_status s = tl_file_read(path, &records, &size, err);
     const char *line = records, *end;
 
     for (size_t i = 0; !s && i < count && (end = strchr(line, '\n')); i++, line = end + 1) {

@@ -1,9 +1,11 @@
 #include "tightlip/words.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tightlip/file.h"
+#include "tightlip/tokenizer.h"
 
 tl_status tl_numbering_from_name(const char *name, tl_numbering *numbering)
 {
@@ -100,4 +102,31 @@ tl_status tl_words_number(tl_numbering numbering, const char *text, size_t size,
     *id = found;
     *count = n;
     return TL_OK;
+}
+
+static tl_status encode(const char *vocabulary, const char *text, size_t size, uint32_t **id,
+                        size_t *count, tl_error *err)
+{
+    tl_tokenizer *tokenizer = NULL;
+    tl_status s = tl_tokenizer_open(&tokenizer, vocabulary, err);
+
+    if (!s) s = tl_tokenizer_encode(tokenizer, text, size, true, id, count, err);
+    if (!s && *count == 0) s = tl_fail(err, TL_ERR_SHAPE, "expected a text, found none");
+    tl_tokenizer_free(tokenizer);
+    return s;
+}
+
+tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering numbering,
+                        uint32_t **id, size_t *count, tl_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    tl_status s = tl_file_read(path, &text, &size, err);
+
+    if (!s && vocabulary && numbering != TL_NUMBERING_IDS)
+        s = encode(vocabulary, text, size, id, count, err);
+    else if (!s)
+        s = tl_words_number(numbering, text, size, id, count, err);
+    free(text);
+    return s;
 }
