@@ -157,6 +157,17 @@ tl_status tl_config_integer(const tl_experiment *ex, const config_setting_t *at,
     return TL_OK;
 }
 
+tl_status tl_config_count(const tl_experiment *ex, const config_setting_t *group, const char *key,
+                          long long low, long long high, size_t *out, tl_error *err)
+{
+    const config_setting_t *at = config_setting_get_member(group, key);
+    long long x = 0;
+    tl_status s = at ? tl_config_integer(ex, at, low, high, &x, err) : TL_OK;
+
+    if (!s && at) *out = (size_t)x;
+    return s;
+}
+
 tl_status tl_config_boolean(const tl_experiment *ex, const config_setting_t *at, bool *out,
                             tl_error *err)
 {

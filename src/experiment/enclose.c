@@ -8,23 +8,21 @@
 tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {
     static const char *const keys[] = {"tolerance", "boxes"};
-    const config_setting_t *tolerance, *boxes;
-    long long count = 1000000;
+    const config_setting_t *tolerance;
     tl_status s;
 
     ex->exact.on = at != NULL;
     ex->exact.tolerance = 1e-6;
+    ex->exact.boxes = 1000000;
     if (!at) return TL_OK;
     s = tl_config_keys(ex, at, keys, 2, err);
     if (s) return s;
     tolerance = config_setting_get_member(at, "tolerance");
-    boxes = config_setting_get_member(at, "boxes");
     if (tolerance) s = tl_config_real(ex, tolerance, &ex->exact.tolerance, err);
     if (!s && !(ex->exact.tolerance > 0))
         s = tl_config_fail(ex, tolerance, err, TL_ERR_DOMAIN,
                            "expected a tolerance above 0, found %g", ex->exact.tolerance);
-    if (!s && boxes) s = tl_config_integer(ex, boxes, 1, 1000000000000LL, &count, err);
-    ex->exact.boxes = (size_t)count;
+    if (!s) s = tl_config_count(ex, at, "boxes", 1, 1000000000000LL, &ex->exact.boxes, err);
     if (!s && ex->tokens)
         s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "exact and tokens exclude each other");
     if (!s && ex->norm != TL_NORM_2)
@@ -103,23 +101,6 @@ void tl_supremum_clear(tl_supremum *supremum)
     *supremum = (tl_supremum){0};
 }
 
-/* Rows of an array. */
-static json_t *rows_json(const double *x, size_t rows, size_t cols)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < rows; i++) {
-        json_t *row = json_array();
-        for (size_t j = 0; j < cols; j++)
-            (void)json_array_append_new(row, json_real(x[i * cols + j]));
-        if (json_array_append_new(list, row)) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
 /* Seventeen digits are within half a step of the double, so they do not pass its neighbour. */
 static json_t *decimal(double x, double towards)
 {
@@ -137,8 +118,8 @@ json_t *tl_supremum_json(const tl_supremum *s)
         "upper_certified", decimal(r->upper, (double)INFINITY), "lower_log10", log10(r->lower),
         "upper_log10", log10(r->upper), "finished", (int)r->finished, "boxes",
         (json_int_t)r->looked_at, "left", (json_int_t)r->left, "tokens",
-        rows_json(r->x, s->measure->m, s->measure->d), "coordinates", r->coordinates, "hull_boxes",
-        (json_int_t)r->holding, "hull", rows_json(r->hull, r->dim, 2), "search",
+        tl_json_rows(r->x, s->measure->m, s->measure->d), "coordinates", r->coordinates,
+        "hull_boxes", (json_int_t)r->holding, "hull", tl_json_rows(r->hull, r->dim, 2), "search",
         s->searched ? json_real(s->found) : json_null(), "search_missed",
         s->searched ? json_boolean(s->missed) : json_null(), "search_place",
         tl_exact_place_name(r->place));

@@ -116,6 +116,10 @@ TL_MUST_USE tl_status tl_config_real(const tl_experiment *ex, const config_setti
 TL_MUST_USE tl_status tl_config_integer(const tl_experiment *ex, const config_setting_t *at,
                                         long long low, long long high, long long *out,
                                         tl_error *err);
+/* A member that may be absent: then out keeps its value. */
+TL_MUST_USE tl_status tl_config_count(const tl_experiment *ex, const config_setting_t *group,
+                                      const char *key, long long low, long long high, size_t *out,
+                                      tl_error *err);
 TL_MUST_USE tl_status tl_config_boolean(const tl_experiment *ex, const config_setting_t *at,
                                         bool *out, tl_error *err);
 /* A member that must be there. */
@@ -192,6 +196,8 @@ char *tl_record_failure(const tl_experiment *ex, size_t cell, const char *why);
 json_t *tl_record_variables(const tl_experiment *ex, size_t cell);
 /* Sets key to the number, or to null where it is not finite. Nonzero when out of memory. */
 int tl_json_set_number(json_t *object, const char *key, double x);
+/* A list of rows, null where a number is not finite. NULL when out of memory. */
+json_t *tl_json_rows(const double *x, size_t rows, size_t cols);
 /* One compact line, numbers to 17 digits; owned by the caller. */
 char *tl_json_line(const json_t *value);
 

@@ -35,8 +35,6 @@ static tl_status read_bound(tl_experiment *ex, const config_setting_t *at, tl_er
 tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {
     static const char *const keys[] = {"bound", "c", "iterations"};
-    const config_setting_t *iterations;
-    long long count = 50;
     tl_status s;
 
     ex->invert.on = at != NULL;
@@ -48,9 +46,8 @@ tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error
             s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
                                "a sweep variable \"iteration\" hides the number of iterations");
     if (s) return s;
-    iterations = config_setting_get_member(at, "iterations");
-    if (iterations) s = tl_config_integer(ex, iterations, 0, 100000, &count, err);
-    ex->invert.iterations = (size_t)count;
+    ex->invert.iterations = 50;
+    s = tl_config_count(ex, at, "iterations", 0, 100000, &ex->invert.iterations, err);
     if (!s && (!ex->tokens || ex->search || ex->exact.on))
         s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
                            "expected tokens, and neither search nor exact");

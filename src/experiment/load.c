@@ -111,18 +111,6 @@ static tl_status read_starts(tl_experiment *ex, const config_setting_t *at, tl_e
     return TL_OK;
 }
 
-static tl_status read_count(tl_experiment *ex, const char *key, size_t *out, tl_error *err)
-{
-    const config_setting_t *at = config_setting_get_member(ex->search, key);
-    long long x = 0;
-    tl_status s;
-
-    if (!at) return TL_OK;
-    s = tl_config_integer(ex, at, 1, 1000000000, &x, err);
-    if (!s) *out = (size_t)x;
-    return s;
-}
-
 static tl_status read_warm(tl_experiment *ex, tl_error *err)
 {
     static const char *const names[] = {"none", "neighbours"};
@@ -140,6 +128,7 @@ static tl_status read_search(tl_experiment *ex, tl_error *err)
 {
     static const char *const keys[] = {"atoms",      "restarts",  "evaluations", "starts", "seed",
                                        "mass_ratio", "objective", "seconds",     "warm"};
+    static const long long most = 1000000000;
     const config_setting_t *starts, *seed, *seconds;
     long long value = 0;
     tl_status s;
@@ -152,8 +141,9 @@ static tl_status read_search(tl_experiment *ex, tl_error *err)
     seed = config_setting_get_member(ex->search, "seed");
     seconds = config_setting_get_member(ex->search, "seconds");
     if (!s) s = read_warm(ex, err);
-    if (!s) s = read_count(ex, "restarts", &ex->settings.restarts, err);
-    if (!s) s = read_count(ex, "evaluations", &ex->settings.evaluations, err);
+    if (!s) s = tl_config_count(ex, ex->search, "restarts", 1, most, &ex->settings.restarts, err);
+    if (!s)
+        s = tl_config_count(ex, ex->search, "evaluations", 1, most, &ex->settings.evaluations, err);
     if (!s && starts) s = read_starts(ex, starts, err);
     if (!s && seed) s = tl_config_integer(ex, seed, 0, INT64_MAX, &value, err);
     if (!s && seed) ex->settings.seed = (uint64_t)value;
@@ -266,6 +256,7 @@ tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *er
 {
     return tl_experiment_load_model(out, path, NULL, err);
 }
+
 /* As seen from here, not from the experiment's directory. */
 static bool take_model(tl_experiment *ex, const char *model)
 {

@@ -55,7 +55,6 @@ static tl_status read_epsilons(tl_experiment *ex, const config_setting_t *group,
 static tl_status read_attack(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {
     static const char *const keys[] = {"restarts", "steps"};
-    size_t *const out[] = {&ex->network.restarts, &ex->network.steps};
     tl_livit_attack usual;
     tl_status s;
 
@@ -65,14 +64,8 @@ static tl_status read_attack(tl_experiment *ex, const config_setting_t *at, tl_e
     ex->network.steps = usual.steps;
     if (!at) return TL_OK;
     s = tl_config_keys(ex, at, keys, 2, err);
-    for (size_t i = 0; !s && i < 2; i++) {
-        const config_setting_t *count = config_setting_get_member(at, keys[i]);
-        long long x = 0;
-        if (!count) continue;
-        s = tl_config_integer(ex, count, 1, 100000, &x, err);
-        if (!s) *out[i] = (size_t)x;
-    }
-    return s;
+    if (!s) s = tl_config_count(ex, at, keys[0], 1, 100000, &ex->network.restarts, err);
+    return s ? s : tl_config_count(ex, at, keys[1], 1, 100000, &ex->network.steps, err);
 }
 
 tl_status tl_network_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)

@@ -14,21 +14,12 @@ const char *const tl_attack_columns[TL_ATTACK_COLUMNS] = {
     "attack_log10",    "whole_log10",         "move_log10",        "split_slope_log10", "far_log10",
     "pointwise_log10", "neighbourhood_log10", "attack_gain_log10", "slope_gain_log10"};
 
+static const long long MOST = 1000000; /* restarts, steps, .. */
+
 size_t tl_attack_columns_of(const tl_experiment *ex)
 {
     if (!ex->attack.on) return 0;
     return ex->attack.worst ? TL_ATTACK_COLUMNS : TL_ATTACK_COLUMNS - 2;
-}
-
-static tl_status read_count(const tl_experiment *ex, const config_setting_t *group, const char *key,
-                            size_t *out, tl_error *err)
-{
-    const config_setting_t *at = config_setting_get_member(group, key);
-    long long x = 0;
-    tl_status s = at ? tl_config_integer(ex, at, 1, 1000000, &x, err) : TL_OK;
-
-    if (!s && at) *out = (size_t)x;
-    return s;
 }
 
 static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_error *err)
@@ -42,8 +33,8 @@ static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_er
     wish->worst_evaluations = 300;
     if (!at) return TL_OK;
     s = tl_config_keys(ex, at, keys, 2, err);
-    if (!s) s = read_count(ex, at, "restarts", &wish->worst_restarts, err);
-    return s ? s : read_count(ex, at, "evaluations", &wish->worst_evaluations, err);
+    if (!s) s = tl_config_count(ex, at, "restarts", 1, MOST, &wish->worst_restarts, err);
+    return s ? s : tl_config_count(ex, at, "evaluations", 1, MOST, &wish->worst_evaluations, err);
 }
 
 tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
@@ -55,9 +46,9 @@ tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error
     *wish = (tl_attack_wish){.on = at != NULL, .restarts = 16, .steps = 100, .parts = 2};
     if (!at) return TL_OK;
     s = tl_config_keys(ex, at, keys, 5, err);
-    if (!s) s = read_count(ex, at, "restarts", &wish->restarts, err);
-    if (!s) s = read_count(ex, at, "steps", &wish->steps, err);
-    if (!s) s = read_count(ex, at, "parts", &wish->parts, err);
+    if (!s) s = tl_config_count(ex, at, "restarts", 1, MOST, &wish->restarts, err);
+    if (!s) s = tl_config_count(ex, at, "steps", 1, MOST, &wish->steps, err);
+    if (!s) s = tl_config_count(ex, at, "parts", 1, MOST, &wish->parts, err);
     if (!s) s = read_worst(ex, config_setting_get_member(at, "worst"), err);
     if (!s && (!ex->tokens || ex->search || ex->exact.on || ex->invert.on))
         s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
@@ -97,19 +88,6 @@ static int set_log(json_t *object, const char *key, double value)
     return tl_json_set_number(object, key, value > 0 ? log10(value) : (double)NAN);
 }
 
-static json_t *rows_json(const double *x, size_t rows, size_t cols)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; list && i < rows; i++) {
-        json_t *row = json_array();
-        for (size_t r = 0; row && r < cols; r++)
-            (void)json_array_append_new(row, json_real(x[i * cols + r]));
-        (void)json_array_append_new(list, row);
-    }
-    return list;
-}
-
 static tl_status attack_tokens(json_t *object, const tl_experiment *ex, const tl_cell *cell,
                                double *ratio, tl_error *err)
 {
@@ -131,7 +109,7 @@ static tl_status attack_tokens(json_t *object, const tl_experiment *ex, const tl
         tl_json_set_number(object, "effect", r.effect) ||
         tl_json_set_number(object, "rounding", r.rounding) ||
         json_object_set_new(object, "start", json_string(tl_attack_start_name(r.start))) ||
-        json_object_set_new(object, "tokens", rows_json(r.x, r.n, r.d)))
+        json_object_set_new(object, "tokens", tl_json_rows(r.x, r.n, r.d)))
         s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     tl_attack_result_clear(&r);
     return s;
@@ -143,8 +121,8 @@ static int set_slopes(json_t *object, const tl_slopes *s, size_t d)
            set_log(object, "split_slope_log10", s->split) || set_log(object, "far_log10", s->far) ||
            set_log(object, "pointwise_log10", s->pointwise) ||
            set_log(object, "neighbourhood_log10", s->neighbourhood) ||
-           json_object_set_new(object, "far_to", rows_json(s->far_to, 1, d)) ||
-           json_object_set_new(object, "neighbourhood_at", rows_json(s->at, 1, d));
+           json_object_set_new(object, "far_to", tl_json_rows(s->far_to, 1, d)) ||
+           json_object_set_new(object, "neighbourhood_at", tl_json_rows(s->at, 1, d));
 }
 
 static int set_measure(json_t *object, const tl_measure_attack_result *whole,
@@ -156,8 +134,8 @@ static int set_measure(json_t *object, const tl_measure_attack_result *whole,
            set_log(object, "whole_log10", whole->ratio) ||
            tl_json_set_number(object, "effect", parts->effect) ||
            tl_json_set_number(object, "distance", parts->distance) ||
-           json_object_set_new(object, "tokens", rows_json(nu->x, nu->m, nu->d)) ||
-           json_object_set_new(object, "log_mass", rows_json(nu->log_mass, 1, nu->m));
+           json_object_set_new(object, "tokens", tl_json_rows(nu->x, nu->m, nu->d)) ||
+           json_object_set_new(object, "log_mass", tl_json_rows(nu->log_mass, 1, nu->m));
 }
 
 static int set_gains(json_t *object, const tl_slopes *slopes, double whole, double parts)

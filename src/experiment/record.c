@@ -252,7 +252,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
                         .direction = best->direction};
     s = tl_attack_worst(ex, cell, &worst, err);
     if (!s && cell->tokens) s = evaluate(ex, cell, worst ? worst : cell->tokens, &tokens, err);
-    if (ex->exact.on) s = tl_supremum_find(ex, cell, best, &supremum, err);
+    if (!s && ex->exact.on) s = tl_supremum_find(ex, cell, best, &supremum, err);
     /* The best witness is the maximiser where the search did not reach it. */
     if (!s && ex->exact.on && (!best || supremum.missed)) {
         s = evaluate(ex, cell, supremum.measure, &tokens, err);
