@@ -24,31 +24,30 @@ static size_t restarts_in_all(const tl_schedule *run)
 }
 
 /* Guarded by the lock, as all that follows in this part. */
-static void append_warm(tl_schedule *run, size_t item)
+static void append(tl_queue_list *list, size_t index, size_t *next)
 {
-    run->warm[item].next = TL_NONE;
-    if (run->ready.first == TL_NONE)
-        run->ready.first = item;
-    else
-        run->warm[run->ready.last].next = item;
-    run->ready.last = item;
+    *next = TL_NONE;
+    *list->end = index;
+    list->end = next;
+}
+
+/* next: of the first, which goes. */
+static void drop_first(tl_queue_list *list, size_t next)
+{
+    list->first = next;
+    if (next == TL_NONE) list->end = &list->first;
 }
 
 void tl_queue_append_record(tl_schedule *run, size_t index)
 {
-    run->cell[index].next_record = TL_NONE;
-    if (run->whole.first == TL_NONE)
-        run->whole.first = index;
-    else
-        run->cell[run->whole.last].next_record = index;
-    run->whole.last = index;
+    append(&run->whole, index, &run->cell[index].next_record);
 }
 
 void tl_queue_release(tl_schedule *run, size_t index)
 {
     for (size_t item = run->cell[index].dependents, next; item != TL_NONE; item = next) {
         next = run->warm[item].next;
-        append_warm(run, item);
+        append(&run->ready, item, &run->warm[item].next);
     }
     run->cell[index].dependents = TL_NONE;
 }
@@ -61,7 +60,7 @@ static bool take_record(tl_schedule *run, tl_work *work)
 
     if (index == TL_NONE) return false;
     cell = &run->cell[index];
-    run->whole.first = cell->next_record;
+    drop_first(&run->whole, cell->next_record);
     work->head =
         (tl_work_head){.kind = TL_WORK_FINISH, .cell = index, .evaluations = cell->evaluations};
     text = cell->best ? cell->best : cell->why ? cell->why : "";
@@ -78,7 +77,7 @@ static bool take_warm(tl_schedule *run, tl_work *work)
     tl_cell_work *from;
 
     if (at == TL_NONE) return false;
-    run->ready.first = run->warm[at].next;
+    drop_first(&run->ready, run->warm[at].next);
     from = &run->cell[run->warm[at].from];
     work->head = (tl_work_head){
         .kind = TL_WORK_RESTART, .cell = run->warm[at].cell, .restart = run->warm[at].restart};

@@ -51,7 +51,8 @@ tl_status tl_queue_init(tl_schedule *run, tl_error *err)
     run->next = run->first;
     run->open = rest;
     run->items = (uint64_t)(run->restarts + 1) * rest;
-    run->ready.first = run->whole.first = TL_NONE;
+    run->ready = (tl_queue_list){TL_NONE, &run->ready.first};
+    run->whole = (tl_queue_list){TL_NONE, &run->whole.first};
     run->cell = calloc(run->cells + 1, sizeof *run->cell);
     if (!run->cell) s = TL_ERR_MEMORY;
     for (size_t i = 0; !s && i < run->cells; i++) {

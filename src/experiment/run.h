@@ -35,8 +35,10 @@ typedef struct {
     uint64_t restart;
 } tl_warm_item;
 
+/* Indices that are linked where what they mean is kept. */
 typedef struct {
-    size_t first, last;
+    size_t first;
+    size_t *end; /* the link of the last one, or `first`: where the next one goes */
 } tl_queue_list;
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* Rank 0 answers, the other ranks ask. Every message is a head and its data; a rank's thread brings
  * what it has done and is given the next piece in the reply. */
-#include <limits.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void stop(tl_schedule *run)
     run->stopped = true;
 }
 
-/* A piece that exists, from a rank that computes what this one does. */
+/* A rank that computes something else has been refused, and was given nothing. */
 static bool is_known(const tl_schedule *run, const tl_work *work)
 {
     return work->head.cell >= run->first && work->head.cell < run->cells;
