@@ -3,21 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "experiment/internal.h"
 #include "support/draws.h"
 #include "support/experiment_run.h"
 #include "support/random_problem.h"
 #include "tightlip/linalg.h"
-
-static tl_cell *cell_of(const tl_experiment *ex, size_t index)
-{
-    const tl_bindings b = {.experiment = ex, .cell = index};
-    tl_cell *cell = NULL;
-    tl_error err = {0};
-
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
-    return cell;
-}
 
 /* Values of an independent implementation, d = 1, V = 1, to the digits it printed. */
 Test(experiment_castin, castin_tokens_have_their_known_norms)
@@ -45,7 +34,7 @@ Test(experiment_castin, castin_tokens_have_their_known_norms)
                        rows[i / 2].A, causal ? "causal" : "none", rows[i / 2].radius,
                        rows[i / 2].n);
         tl_experiment *ex = experiment_from(&dir, text);
-        tl_cell *cell = cell_of(ex, 0);
+        tl_cell *cell = experiment_cell(ex, 0);
         cr_expect_eq(cell->tokens->n, (uint64_t)rows[i / 2].n);
         cr_expect_eq(cell->tokens->m, causal ? (size_t)rows[i / 2].n : 2, "listed under a mask");
         cr_assert_eq(

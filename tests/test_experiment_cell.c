@@ -15,13 +15,11 @@
 /* Record of cell i of that experiment, evaluated without a search. */
 static json_t *evaluate(const tl_experiment *ex, size_t i)
 {
-    tl_bindings b = {.experiment = ex, .cell = i};
-    tl_cell *cell = NULL;
+    tl_cell *cell = experiment_cell(ex, i);
     tl_error err = {0};
     char *line = NULL;
     double seconds;
 
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
     cr_assert_eq(tl_record_make(ex, cell, NULL, &line, &seconds, &err), TL_OK, "%s", err.text);
     json_t *record = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
     cr_assert(record, "%s", line);
@@ -105,13 +103,11 @@ Test(experiment_cell, a_value_above_a_bound_is_a_violation)
 {
     scratch dir;
     tl_bound_table table = {0};
-    tl_cell *cell = NULL;
     tl_error err = {0};
 
     cr_assert(scratch_init(&dir));
     tl_experiment *ex = experiment_from(&dir, SPLIT "bounds = (\"sharp\", \"newhouse-inf2\");");
-    tl_bindings b = {.experiment = ex};
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
+    tl_cell *cell = experiment_cell(ex, 0);
     cr_assert_eq(
         tl_bound_table_make(ex, cell, cell->attention.layer, cell->tokens, 0, &table, &err), TL_OK);
     double bound = table.best.log_value;

@@ -39,9 +39,7 @@ Test(experiment_compare, every_norm_stands_beside_the_first)
     char *line = results_text(dir.directory, "cells.ndjson");
     char *csv = results_text(dir.directory, "data.csv");
     json_t *record = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
-    const tl_bindings b = {.experiment = ex};
-    tl_cell *cell = NULL;
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK);
+    tl_cell *cell = experiment_cell(ex, 0);
 
     cr_assert_eq(ex->compared, 5);
     for (size_t i = 0; i < ex->compared; i++) {
@@ -70,18 +68,13 @@ Test(experiment_compare, every_norm_stands_beside_the_first)
 Test(experiment_compare, tokens_with_a_common_vector)
 {
     scratch dir;
-    tl_error err = {0};
-    tl_cell *cell[2] = {NULL, NULL};
     cr_assert(scratch_init(&dir));
     tl_experiment *ex = experiment_from(
         &dir, "name = \"t\"; bounds = (\"none\"); attention = { random = { d = 4; std = 1.0; }; "
               "};\ntokens = { construction = \"normal\"; n = 3; common = \"c\"; };\n"
               "sweep = { variable = \"c\"; values = (0.0, 3.0); };");
 
-    for (size_t i = 0; i < 2; i++) {
-        const tl_bindings b = {.experiment = ex, .cell = i};
-        cr_assert_eq(tl_cell_build(&b, &cell[i], &err), TL_OK, "%s", err.text);
-    }
+    tl_cell *cell[] = {experiment_cell(ex, 0), experiment_cell(ex, 1)};
     const double *z = cell[0]->tokens->x, *x = cell[1]->tokens->x;
     for (size_t r = 0; r < 4; r++) {
         cr_expect_gt(fabs(x[r] - z[r]), 1e-3);

@@ -59,16 +59,11 @@ Test(experiment_domain, refusals_name_place_and_reason)
 /* Domain and tokens of the only cell; the experiment stays with the caller. */
 static tl_cell *only_cell(scratch *dir, const char *domain, tl_experiment **ex)
 {
-    tl_bindings b = {.cell = 0};
-    tl_cell *cell = NULL;
-    tl_error err = {0};
     char text[512];
 
     (void)snprintf(text, sizeof text, HEAD "domain = { %s };", domain);
     *ex = experiment_from(dir, text);
-    b.experiment = *ex;
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
-    return cell;
+    return experiment_cell(*ex, 0);
 }
 
 /* 2 x 1 vectors gain = (1, -3) and shift = (0, 2) in a file of tensors. */

@@ -31,17 +31,15 @@ static size_t lines_of(const char *text)
 static void check_record(const tl_experiment *ex, size_t index, const json_t *record,
                          double log_bound)
 {
-    const tl_bindings b = {.experiment = ex, .cell = index};
     const json_t *invert = json_object_get(record, "invert");
     const json_t *errors = json_object_get(invert, "errors");
     const double step = 0.75 * exp(-log_bound);
-    tl_cell *cell = NULL;
+    tl_cell *cell = experiment_cell(ex, index);
     double y[12], x[12], error[T + 1];
     tl_norm_result norm;
     size_t done = 0;
     tl_error err = {0};
 
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
     const tl_layer *layer = cell->attention.layer;
     cr_assert_eq(tl_residual_apply(layer, step, 3, cell->tokens->x, y, &err), TL_OK);
     cr_assert_eq(
@@ -72,10 +70,7 @@ Test(experiment_invert, one_scale_for_both_kinds)
     char *records = results_text(dir.directory, "cells.ndjson");
     char *csv = results_text(dir.directory, "data.csv");
     char *script = results_text(dir.directory, "plot.gp");
-    const tl_bindings first = {.experiment = ex};
-    tl_cell *l2 = NULL;
-
-    cr_assert_eq(tl_cell_build(&first, &l2, &err), TL_OK);
+    tl_cell *l2 = experiment_cell(ex, 0);
     const double log_bound = l2_bound("l2-2", l2->attention.layer, 3);
     const char *line = records;
     for (size_t i = 0; i < 2; i++) {

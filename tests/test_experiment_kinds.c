@@ -4,21 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/internal.h"
 #include "support/experiment_run.h"
 
 #define BALL "domain = { kind = \"ball\"; radius = 1.0; };"
 #define SEARCH "search = { restarts = 2; evaluations = 30; };"
 #define LAYER(text) "name = \"t\"; attention = { d = 2; A = 1.0; V = 1.0; " text " };" BALL
-
-static tl_cell *cell_at(const tl_experiment *ex, size_t i)
-{
-    const tl_bindings b = {.experiment = ex, .cell = i};
-    tl_cell *cell = NULL;
-    tl_error err = {0};
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
-    return cell;
-}
 
 Test(experiment_kinds, constants_and_masks_reach_the_layer)
 {
@@ -28,7 +18,7 @@ Test(experiment_kinds, constants_and_masks_reach_the_layer)
         &dir, LAYER("kind = \"sigmoid\"; bias = \"-log n\"; mask = \"self-masked\";") SEARCH
         "sweep = { variable = \"n\"; values = (2, 5); };");
     for (size_t i = 0; i < 2; i++) {
-        tl_cell *cell = cell_at(ex, i);
+        tl_cell *cell = experiment_cell(ex, i);
         const size_t n = i ? 5 : 2;
         const tl_layer *layer = cell->attention.layer;
         cr_expect_eq(layer->kind, TL_KIND_SIGMOID);
@@ -44,7 +34,7 @@ Test(experiment_kinds, constants_and_masks_reach_the_layer)
     ex = experiment_from(&dir, LAYER("kind = \"cosine\"; nu = 2.0; tau = \"t\"; eps = 0.5;") SEARCH
                          "sweep = { variable = \"t\"; values = (3.0, 4.0); };");
     for (size_t i = 0; i < 2; i++) {
-        tl_cell *cell = cell_at(ex, i);
+        tl_cell *cell = experiment_cell(ex, i);
         const tl_layer *layer = cell->attention.layer;
         cr_expect_float_eq(layer->nu, 2, 0);
         cr_expect_float_eq(layer->tau, 3 + (double)i, 0);
@@ -61,7 +51,7 @@ Test(experiment_kinds, rows_of_a_mask_say_n)
     cr_assert(scratch_init(&dir));
     tl_experiment *ex =
         experiment_from(&dir, LAYER("mask = ([1, 0, 0], [1, 1, 0], [0, 1, 1]);") SEARCH);
-    tl_cell *cell = cell_at(ex, 0);
+    tl_cell *cell = experiment_cell(ex, 0);
     cr_expect_eq(cell->n, 3);
     cr_expect(!tl_layer_sees(cell->attention.layer, 2, 0));
     cr_expect(tl_layer_sees(cell->attention.layer, 2, 1));
@@ -82,7 +72,7 @@ Test(experiment_kinds, kind_and_mask_are_swept)
         "{ variable = \"mask\"; values = (\"none\", \"causal\"); });");
     static const tl_kind kinds[] = {TL_KIND_DOT, TL_KIND_SIGMOID, TL_KIND_COSINE};
     for (size_t i = 0; i < 6; i++) {
-        tl_cell *cell = cell_at(ex, i);
+        tl_cell *cell = experiment_cell(ex, i);
         const tl_layer *layer = cell->attention.layer;
         cr_expect_eq(layer->kind, kinds[i / 2]);
         cr_expect_eq(layer->mask, i % 2 ? TL_MASK_CAUSAL : TL_MASK_NONE);
@@ -250,7 +240,7 @@ Test(experiment_kinds, several_layers_in_one_sweep)
     cr_assert(scratch_init(&dir));
     tl_experiment *ex = experiment_from(
         &dir, TWO "sweep = { variable = \"attention\"; values = (\"one\", \"other\"); };");
-    tl_cell *one = cell_at(ex, 0), *other = cell_at(ex, 1);
+    tl_cell *one = experiment_cell(ex, 0), *other = experiment_cell(ex, 1);
     cr_expect_eq(one->attention.layer->kind, TL_KIND_DOT);
     cr_expect_float_eq(one->attention.layer->head->Q[0], 2, 0);
     cr_expect_eq(other->attention.layer->kind, TL_KIND_L2);

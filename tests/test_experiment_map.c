@@ -26,8 +26,6 @@ Test(experiment_map, g_sets_the_radius)
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
         bool swept = i % 2;
         char text[512];
-        tl_error err = {0};
-        tl_cell *cell = NULL;
         (void)snprintf(text, sizeof text,
                        "name = \"t\"; attention = { %s }; search = { restarts = 1; };"
                        "domain = { kind = \"ball\"; %s%s%s };"
@@ -35,8 +33,7 @@ Test(experiment_map, g_sets_the_radius)
                        sizes[i / 2].attention, swept ? "" : "g = ", swept ? "" : sizes[i / 2].g,
                        swept ? "" : ";", swept ? "g" : "n", swept ? sizes[i / 2].g : "3");
         tl_experiment *ex = experiment_from(&dir, text);
-        tl_bindings b = {.experiment = ex};
-        cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
+        tl_cell *cell = experiment_cell(ex, 0);
         cr_expect_float_eq(cell->domain->radius, sizes[i / 2].radius, 1e-14, "row %zu", i);
         tl_cell_free(cell);
         tl_experiment_free(ex);

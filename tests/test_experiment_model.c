@@ -47,14 +47,11 @@ Test(experiment_model, cells_are_layers_at_the_text)
                  TL_OK);
     cr_assert_eq(tl_words_number(TL_NUMBERING_WORDS, TEXT, strlen(TEXT), &id, &count, NULL), TL_OK);
     for (size_t i = 0; i < 16; i++) {
-        const tl_bindings b = {.experiment = ex, .cell = i};
         const tl_transformer_input input = {.n = i / 4 % 2 ? 5 : 2, .id = id};
-        tl_cell *cell = NULL;
+        tl_cell *cell = experiment_cell(ex, i);
         tl_transformer *model;
         tl_transformer_states states;
         tl_layer *layer;
-        tl_error err = {0};
-        cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
         cr_assert_eq(tl_transformer_random(&model, &config, i / 8 + 1, NULL), TL_OK);
         cr_assert_eq(tl_transformer_run(model, &input, TL_PRECISION_SINGLE, &states, NULL), TL_OK);
         cr_assert_eq(tl_transformer_attention(model, i / 2 % 2, heads[i % 2], &layer, NULL), TL_OK);
@@ -92,10 +89,8 @@ Test(experiment_model, records_hold_norm_functional_and_lengths)
     cr_assert(csv && cells);
     cr_expect(strstr(csv, ",mean_radius,max_radius,norm:jt-f"), "%.200s", csv);
     json_t *record = json_loadb(cells, strcspn(cells, "\n"), 0, NULL);
-    const tl_bindings first = {.experiment = ex};
-    tl_cell *cell = NULL;
+    tl_cell *cell = experiment_cell(ex, 0);
     tl_norm_result norm;
-    cr_assert_eq(tl_cell_build(&first, &cell, NULL), TL_OK);
     cr_assert_eq(tl_norm_compute(cell->attention.layer, cell->tokens, TL_NORM_2, NULL, &norm, NULL),
                  TL_OK);
     const double found =

@@ -4,19 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "experiment/internal.h"
 #include "support/experiment_run.h"
 #include "tightlip/linalg.h"
-
-static tl_cell *cell_of(const tl_experiment *ex, size_t index)
-{
-    const tl_bindings b = {.experiment = ex, .cell = index};
-    tl_cell *cell = NULL;
-    tl_error err = {0};
-
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
-    return cell;
-}
 
 #define SMALL_LAYER                                                                           \
     "name = \"t\"; attention = { mask = \"causal\"; random = { d = 6; heads = 3; std = 0.5; " \
@@ -31,8 +20,9 @@ Test(experiment_random, a_head_alone_is_the_one_among_all)
     cr_assert(scratch_init(&dir));
     tl_experiment *ex = experiment_from(&dir, SMALL_LAYER);
     cr_assert_eq(tl_experiment_cells(ex), 4);
-    tl_cell *all = cell_of(ex, 0), *again = cell_of(ex, 0), *one = cell_of(ex, 1);
-    tl_cell *other = cell_of(ex, 2);
+    tl_cell *all = experiment_cell(ex, 0), *again = experiment_cell(ex, 0),
+            *one = experiment_cell(ex, 1);
+    tl_cell *other = experiment_cell(ex, 2);
     const tl_layer *a = all->attention.layer, *h = one->attention.layer;
 
     cr_assert_eq(a->heads, 3);
@@ -71,7 +61,7 @@ Test(experiment_random, a_saturated_head_grows_like_the_square_root)
         "sweep = { variable = \"n\"; values = (1, 2, 9); };");
 
     for (size_t i = 0; i < 3; i++) {
-        tl_cell *cell = cell_of(ex, i);
+        tl_cell *cell = experiment_cell(ex, i);
         const tl_layer *layer = cell->attention.layer;
         double map[36], size;
         tl_norm_result norm;
@@ -112,7 +102,7 @@ Test(experiment_random, entries_have_their_spread)
                               "std = 0.02; output_std = 0.004; }; };\n"
                               "tokens = { construction = \"normal\"; n = 40; std = 3.0; };\n"
                               "sweep = { variable = \"kind\"; values = (\"dot\", \"l2\"); };");
-    tl_cell *cell = cell_of(ex, 0), *l2 = cell_of(ex, 1);
+    tl_cell *cell = experiment_cell(ex, 0), *l2 = experiment_cell(ex, 1);
     const tl_head *head = cell->attention.layer->head;
 
     expect_normal(3000, head[0].Q, 0.02, "Q");
@@ -139,7 +129,7 @@ Test(experiment_random, longer_texts_begin_with_the_shorter)
         "name = \"t\"; bounds = (\"none\"); attention = { random = { d = 3; std = 1.0; }; };\n"
         "tokens = { construction = \"normal\"; };\n"
         "sweep = { variable = \"n\"; values = (2, 5); };");
-    tl_cell *cell[2] = {cell_of(ex, 0), cell_of(ex, 1)};
+    tl_cell *cell[2] = {experiment_cell(ex, 0), experiment_cell(ex, 1)};
 
     cr_expect(cell[0]->tokens->n == 2 && cell[1]->tokens->n == 5);
     cr_expect_arr_eq(cell[0]->tokens->x, cell[1]->tokens->x, 6 * sizeof(double));

@@ -3,19 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/internal.h"
 #include "support/experiment_run.h"
 #include "tightlip/model.h"
-
-static tl_cell *cell_of(const tl_experiment *ex, size_t index)
-{
-    const tl_bindings b = {.experiment = ex, .cell = index};
-    tl_cell *cell = NULL;
-    tl_error err = {0};
-
-    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
-    return cell;
-}
 
 /* Weights too many to repeat: the record names the draw, and what it names is the cell. */
 Test(experiment_reference, a_wide_layer_is_named_in_its_record)
@@ -37,7 +26,7 @@ Test(experiment_reference, a_wide_layer_is_named_in_its_record)
                        "tokens = { construction = %s; };",
                        tokens[i]);
         tl_experiment *ex = experiment_from(&dir, text);
-        tl_cell *cell = cell_of(ex, 0);
+        tl_cell *cell = experiment_cell(ex, 0);
         cr_assert_eq(tl_record_make(ex, cell, NULL, &line, &seconds, &err), TL_OK, "%s", err.text);
         json_t *record = json_loads(line, 0, NULL);
         json_t *witness = json_object_get(record, "witness");

@@ -113,15 +113,12 @@ Test(experiment_sweep, matrices)
     cr_assert(scratch_init(&dir));
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
         char text[512];
-        tl_cell *cell = NULL;
-        tl_error err = {0};
         (void)snprintf(text, sizeof text,
                        "name = \"t\"; attention = { d = 2; V = \"identity\"; %s };"
                        "domain = { kind = \"ball\"; radius = 1.0; }; search = { restarts = 1; };",
                        matrices[i].setting);
         tl_experiment *ex = experiment_from(&dir, text);
-        tl_bindings b = {.experiment = ex};
-        cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "%s", err.text);
+        tl_cell *cell = experiment_cell(ex, 0);
         for (int k = 0; k < 4; k++)
             cr_expect_eq(cell->attention.layer->head[0].Q[k], matrices[i].a[k], "row %zu, %d", i,
                          k);

@@ -18,6 +18,16 @@ tl_experiment *experiment_from(scratch *dir, const char *text)
     return ex;
 }
 
+tl_cell *experiment_cell(const tl_experiment *ex, size_t index)
+{
+    const tl_bindings b = {.experiment = ex, .cell = index};
+    tl_cell *cell = NULL;
+    tl_error err = {0};
+
+    cr_assert_eq(tl_cell_build(&b, &cell, &err), TL_OK, "cell %zu: %s", index, err.text);
+    return cell;
+}
+
 void expect_refusals(const char *prefix, const refusal *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -2,8 +2,8 @@
 #ifndef SUPPORT_EXPERIMENT_RUN_H
 #define SUPPORT_EXPERIMENT_RUN_H
 
+#include "experiment/internal.h"
 #include "support/scratch.h"
-#include "tightlip/experiment.h"
 
 #define SMALL_EXPERIMENT                                                            \
     "name = \"small\"; question = \"Is it, 'sharp'?\";\n"                           \
@@ -14,6 +14,8 @@
 
 /* The experiment of that text; its file lies in dir. Aborts the test when it is refused. */
 tl_experiment *experiment_from(scratch *dir, const char *text);
+/* A cell of it, owned by the caller. Aborts the test when it is refused. */
+tl_cell *experiment_cell(const tl_experiment *ex, size_t index);
 /* An experiment file that is refused for that reason; why NULL: it is taken. */
 typedef struct {
     const char *text, *why;
