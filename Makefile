@@ -312,7 +312,8 @@ verify-results: all ## every witness under results/ and experiments/refuted/ in 
 check: ## lint, command line and unit tests; goes on after a failure and counts them
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
-LINTS := lint-format lint-includes lint-shape lint-speeds lint-symbols lint-clang lint-cppcheck
+LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-symbols lint-clang \
+    lint-cppcheck
 .PHONY: lint $(LINTS)
 lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
 
@@ -325,6 +326,9 @@ lint-includes:
 
 lint-shape:
 	$(LINT) $@ python3 tests/lint/shape.py
+
+lint-figures:
+	$(LINT) $@ python3 experiments/livit/figures.py --check
 
 lint-speeds:
 	$(LINT) $@ python3 tests/bench/publish.py --check results/bench
