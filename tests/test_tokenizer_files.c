@@ -1,4 +1,4 @@
-/* Vocabularies that lie, and ids from files. */
+/* Vocabularies that lie. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -150,47 +150,5 @@ Test(tokenizer_files, nothing_there)
     cr_assert(scratch_init(&s) && scratch_write(&s, "vocab.json", "{}", 2));
     cr_expect_eq(tl_tokenizer_open(&t, s.directory, &err), TL_ERR_IO);
     cr_expect(strstr(err.text, "or vocab.json and merges.txt, found neither"), "%s", err.text);
-    scratch_clear(&s);
-}
-
-static const struct {
-    const char *text;
-    tl_status status;
-    const char *fragment;
-    size_t count;
-} ids[] = {
-    {"0 1 9\n", TL_OK, "", 3},
-    {" 3,4,\t5\r\n6", TL_OK, "", 4},
-    {"7", TL_OK, "", 1},
-    {"", TL_ERR_PARSE, "expected ids, found none", 0},
-    {" \n\n", TL_ERR_PARSE, "expected ids, found none", 0},
-    {"1\n2\n10\n", TL_ERR_PARSE, ":3: expected an id of 0 to 9, found \"10\"", 0},
-    {"-1", TL_ERR_PARSE, ":1: expected an id of 0 to 9, found \"-1\"", 0},
-    {"1.0", TL_ERR_PARSE, "found \"1.0\"", 0},
-    {"1x", TL_ERR_PARSE, "found \"1x\"", 0},
-    {"99999999999999999999999999", TL_ERR_PARSE, "found \"999999999999999999999999\"", 0},
-    {"18446744073709551617", TL_ERR_PARSE, "expected an id", 0},
-};
-
-Test(tokenizer_files, ids_from_a_file)
-{
-    scratch s;
-
-    cr_assert(scratch_init(&s));
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        uint32_t *found = NULL;
-        size_t count = 0;
-        tl_error err = {0};
-        cr_assert(scratch_write(&s, "ids.txt", ids[i].text, strlen(ids[i].text)));
-        cr_expect_eq(tl_tokenizer_read_ids(s.path, 10, &found, &count, &err), ids[i].status,
-                     "row %zu: %s", i, err.text);
-        cr_expect(strstr(err.text, ids[i].fragment), "row %zu: %s", i, err.text);
-        cr_expect_eq(count, ids[i].count, "row %zu", i);
-        if (i == 1) cr_expect(found && found[0] == 3 && found[3] == 6);
-        free(found);
-    }
-    cr_assert(scratch_write(&s, "ids.txt", "1 \0 2", 5));
-    cr_expect_eq(tl_tokenizer_read_ids(s.path, 10, &(uint32_t *){NULL}, &(size_t){0}, NULL),
-                 TL_ERR_PARSE);
     scratch_clear(&s);
 }

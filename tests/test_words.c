@@ -19,6 +19,7 @@ static const struct {
     {TL_NUMBERING_BYTES, "ab a", 4, {98, 99, 33, 98}},
     {TL_NUMBERING_BYTES, "\xff", 1, {256}},
     {TL_NUMBERING_IDS, " 7,12\n4294967295 0", 4, {7, 12, 4294967295u, 0}},
+    {TL_NUMBERING_IDS, " 3,4,\t5\r\n6\n", 4, {3, 4, 5, 6}},
 };
 
 Test(words, tokens_are_numbered)
@@ -47,7 +48,12 @@ static const struct {
      "byte 2: expected a number below 2^32, found \"two\""},
     {TL_NUMBERING_IDS, "4294967296", TL_ERR_PARSE, "byte 0"},
     {TL_NUMBERING_IDS, "99999999999999999999999999", TL_ERR_PARSE, "byte 0"},
+    {TL_NUMBERING_IDS, "18446744073709551617", TL_ERR_PARSE, "byte 0"},
     {TL_NUMBERING_IDS, "-1", TL_ERR_PARSE, "found \"-1\""},
+    {TL_NUMBERING_IDS, "1.0", TL_ERR_PARSE, "found \".0\""},
+    {TL_NUMBERING_IDS, "1x", TL_ERR_PARSE, "found \"x\""},
+    {TL_NUMBERING_IDS, "", TL_ERR_SHAPE, "at least one token"},
+    {TL_NUMBERING_IDS, " \n\n", TL_ERR_SHAPE, "at least one token"},
 };
 
 Test(words, what_is_no_text_is_refused)
@@ -64,6 +70,14 @@ Test(words, what_is_no_text_is_refused)
 }
 
 #define VOCABULARY "tests/tokenizer/wordpiece"
+
+Test(words, a_zero_byte_is_no_blank)
+{
+    uint32_t *id = NULL;
+    size_t count = 0;
+
+    cr_expect_eq(tl_words_number(TL_NUMBERING_IDS, "1 \0 2", 5, &id, &count, NULL), TL_ERR_PARSE);
+}
 
 /* The same text by each way of ids; a vocabulary adds its special tokens, a list is left alone. */
 Test(words, texts_in_files)

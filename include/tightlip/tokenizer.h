@@ -49,12 +49,6 @@ TL_MUST_USE tl_status tl_tokenizer_encode(const tl_tokenizer *t, const char *tex
 TL_MUST_USE tl_status tl_tokenizer_decode(const tl_tokenizer *t, const uint32_t *ids, size_t count,
                                           char **text, size_t *length, tl_error *err);
 
-/* Ids from a file instead of a text: whole numbers below `size`, separated by white space or
- * commas. Needs no tokeniser. Errors: TL_ERR_IO, TL_ERR_PARSE (with the line), TL_ERR_LIMIT (files
- * above 64 MB), TL_ERR_MEMORY. */
-TL_MUST_USE tl_status tl_tokenizer_read_ids(const char *path, size_t size, uint32_t **ids,
-                                            size_t *count, tl_error *err);
-
 /* Whether this build has tokenisers. */
 bool tl_tokenizer_available(void);
 

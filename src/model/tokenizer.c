@@ -9,7 +9,6 @@
 #include <unistr.h>
 #endif
 
-#include "model/json.h"
 #include "model/tokenizer.h"
 
 #ifdef TL_WITH_UNISTRING
@@ -24,12 +23,8 @@ static bool has_file(char *path, size_t room, const char *directory, const char 
 static tl_status read_case(tl_tokenizer *t, const char *path, tl_error *err)
 {
     json_t *root = NULL;
-    char *text = NULL;
-    size_t size;
-    tl_status s = tl_vocabulary_load(path, &text, &size, err);
+    tl_status s = tl_vocabulary_parse(path, &root, err);
 
-    if (!s) s = tl_json_parse(text, size, path, &root, err);
-    free(text);
     if (s) return s;
     const json_t *lower = json_object_get(root, "do_lower_case");
     if (!json_is_object(root))

@@ -2,6 +2,8 @@
 #ifndef TIGHTLIP_MODEL_TOKENIZER_H
 #define TIGHTLIP_MODEL_TOKENIZER_H
 
+#include <jansson.h>
+
 #include "tightlip/tokenizer.h"
 
 enum { TL_VOCABULARY_FILE_MAX = 64 << 20 };
@@ -40,6 +42,8 @@ TL_MUST_USE tl_status tl_ids_add(tl_ids *ids, uint32_t id, tl_error *err);
 /* The whole file with a 0 behind it, owned by the caller. Errors: TL_ERR_IO, TL_ERR_LIMIT. */
 TL_MUST_USE tl_status tl_vocabulary_load(const char *path, char **text, size_t *size,
                                          tl_error *err);
+/* The same as JSON; *root is owned by the caller. Errors: those of tl_json_parse too. */
+TL_MUST_USE tl_status tl_vocabulary_parse(const char *path, json_t **root, tl_error *err);
 /* Sorts t->by_text. Errors: TL_ERR_PARSE (a token twice), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_vocabulary_sort(tl_tokenizer *t, const char *path, tl_error *err);
 bool tl_vocabulary_find(const tl_tokenizer *t, const char *text, size_t length, uint32_t *id);

@@ -1,5 +1,4 @@
 /* vocab.json and merges.txt. Both spell bytes as printable characters: tokens are kept as bytes. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef TL_WITH_UNISTRING
@@ -8,7 +7,6 @@
 
 #include <jansson.h>
 
-#include "model/json.h"
 #include "model/tokenizer.h"
 
 #ifdef TL_WITH_UNISTRING
@@ -102,12 +100,8 @@ static tl_status fill_tokens(tl_tokenizer *t, const json_t *root, const char *pa
 static tl_status read_vocabulary(tl_tokenizer *t, const char *path, tl_error *err)
 {
     json_t *root = NULL;
-    char *text = NULL;
-    size_t size;
-    tl_status s = tl_vocabulary_load(path, &text, &size, err);
+    tl_status s = tl_vocabulary_parse(path, &root, err);
 
-    if (!s) s = tl_json_parse(text, size, path, &root, err);
-    free(text);
     if (!s) s = fill_tokens(t, root, path, err);
     json_decref(root);
     return s;

@@ -1,9 +1,9 @@
 /* Lists of tokens and of ids. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/bytes.h"
+#include "model/json.h"
 #include "model/tokenizer.h"
 
 tl_status tl_ids_add(tl_ids *ids, uint32_t id, tl_error *err)
@@ -54,47 +54,16 @@ tl_status tl_vocabulary_load(const char *path, char **text, size_t *size, tl_err
     return s;
 }
 
-/* A number of digits at *at, moved past it; UINT64_MAX: none, or one far too large. */
-static uint64_t take_number(const char **at)
-{
-    uint64_t x = 0;
-    const char *from = *at;
-
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        if (x <= UINT32_MAX) x = 10 * x + (uint64_t)(**at - '0');
-    return *at == from ? UINT64_MAX : x;
-}
-
-tl_status tl_tokenizer_read_ids(const char *path, size_t size, uint32_t **ids, size_t *count,
-                                tl_error *err)
+tl_status tl_vocabulary_parse(const char *path, json_t **root, tl_error *err)
 {
     char *text = NULL;
-    size_t length, line = 1;
-    tl_ids list = {0};
-    tl_status s = tl_vocabulary_load(path, &text, &length, err);
+    size_t size;
+    tl_status s = tl_vocabulary_load(path, &text, &size, err);
 
-    for (const char *at = text; !s;) {
-        while (*at && strchr(" \t\r\n,", *at)) line += *at++ == '\n';
-        if (at == text + length) break;
-        const char *from = at;
-        const uint64_t x = take_number(&at);
-        if (x >= size || (*at && !strchr(" \t\r\n,", *at)) || (!*at && at != text + length))
-            s = tl_fail(err, TL_ERR_PARSE, "%s:%zu: expected an id of 0 to %zu, found \"%.*s\"",
-                        path, line, size - 1,
-                        (int)strcspn(from, " \t\r\n,") < 24 ? (int)strcspn(from, " \t\r\n,") : 24,
-                        from);
-        else
-            s = tl_ids_add(&list, (uint32_t)x, err);
-    }
-    if (!s && list.count == 0) s = tl_fail(err, TL_ERR_PARSE, "%s: expected ids, found none", path);
+    *root = NULL;
+    if (!s) s = tl_json_parse(text, size, path, root, err);
     free(text);
-    if (s) {
-        free(list.id);
-        return s;
-    }
-    *ids = list.id;
-    *count = list.count;
-    return TL_OK;
+    return s;
 }
 
 static int compare_text(const char *a, size_t a_length, const char *b, size_t b_length)

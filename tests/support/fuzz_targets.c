@@ -12,6 +12,7 @@
 #include "tightlip/images.h"
 #include "tightlip/problem.h"
 #include "tightlip/weights.h"
+#include "tightlip/words.h"
 
 /* A file in memory with these bytes; its path for a reader. */
 static int file_of(const uint8_t *data, size_t size, char path[40])
@@ -145,20 +146,17 @@ void fuzz_tokenizer(const uint8_t *data, size_t size)
 
 void fuzz_ids(const uint8_t *data, size_t size)
 {
-    char path[40];
-    const int fd = file_of(data, size, path);
-    uint32_t *ids = NULL;
-    size_t count = 0;
-    tl_error err = {0};
-
-    if (tl_tokenizer_read_ids(path, 1000, &ids, &count, &err) == TL_OK) {
-        for (size_t i = 0; i < count; i++)
-            if (ids[i] >= 1000) abort();
-    } else if (!err.text[0]) {
-        abort();
+    for (tl_numbering how = TL_NUMBERING_WORDS; how <= TL_NUMBERING_IDS; how++) {
+        uint32_t *ids = NULL;
+        size_t count = 0;
+        tl_error err = {0};
+        if (tl_words_number(how, (const char *)data, size, &ids, &count, &err) == TL_OK) {
+            if (count == 0 || count > size) abort();
+        } else if (!err.text[0]) {
+            abort();
+        }
+        free(ids);
     }
-    free(ids);
-    (void)close(fd);
 }
 
 void fuzz_images(const uint8_t *data, size_t size)
