@@ -51,6 +51,8 @@ static const struct {
     {"{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}",
      TL_ERR_UNSUPPORTED, "relative_key"},
     {"{\"model_type\": \"bert\", \"is_decoder\": 1}", TL_ERR_PARSE, "true or false"},
+    {"{\"model_type\": \"bert\", \"pad_token_id\": \"[PAD]\"}", TL_ERR_PARSE,
+     "pad_token_id: expected an integer or null"},
     {"{\"model_type\": \"vit\", \"image_size\": 225}", TL_ERR_DOMAIN, "225 that divides by 16"},
     {"{\"model_type\": \"gpt2\", \"n_embd\": 12000000, \"n_layer\": 16000000}", TL_ERR_LIMIT,
      "2^36"},
@@ -149,6 +151,20 @@ Test(transformer_files, the_padding_word_of_bert_starts_at_zero)
     EXPECT_STD(model->global[TL_TABLE_WORD], 3 * 64, 0.02);
     EXPECT_STD(model->block[0].tensor[TL_DOWN], 64 * 64, 0.02);
     expect_constant(model->global[TL_EDGE_GAIN], 64, 1);
+    tl_transformer_free(model);
+}
+
+/* "pad_token_id": null: no word is padding, and the row of word 0 is drawn like any other. */
+Test(transformer_files, bert_without_a_padding_word)
+{
+    tl_transformer *model = draw("{\"model_type\":\"bert\",\"hidden_size\":64,"
+                                 "\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+                                 "\"intermediate_size\":64,\"vocab_size\":50,"
+                                 "\"pad_token_id\":null}",
+                                 1);
+
+    cr_expect_eq(tl_transformer_about(model)->padding, -1);
+    EXPECT_STD(model->global[TL_TABLE_WORD], 64, 0.02);
     tl_transformer_free(model);
 }
 

@@ -61,8 +61,9 @@ typedef struct {
 
 /* Reads a config.json. family: what it must be, or NULL to take model_type. Settings that are not
  * there have the defaults of their family. Errors: TL_ERR_IO, TL_ERR_PARSE (JSON; a setting of
- * another type, or a size that is missing), TL_ERR_DOMAIN (a number out of range, d that does not
- * divide by heads), TL_ERR_UNSUPPORTED (another family, activation, or kind of positions). */
+ * another type), TL_ERR_DOMAIN (a number out of range, d that does not divide by heads),
+ * TL_ERR_LIMIT (more than 2^36 weights), TL_ERR_UNSUPPORTED (another family, activation, or kind of
+ * positions). */
 TL_MUST_USE tl_status tl_transformer_config_read(tl_transformer_config *out, const char *path,
                                                  const tl_family *family, tl_error *err);
 

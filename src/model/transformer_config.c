@@ -52,10 +52,7 @@ static void size_of(reader *r, const char *key, size_t fallback, size_t *out)
 
     if (r->status) return;
     *out = fallback;
-    if (!at && fallback == 0)
-        r->status = tl_fail(r->err, TL_ERR_PARSE, "%s: expected a setting \"%s\", found none",
-                            r->path, key);
-    else if (at && !json_is_integer(at))
+    if (at && !json_is_integer(at))
         r->status = tl_fail(r->err, TL_ERR_PARSE, "%s: %s: expected an integer", r->path, key);
     else if (at && (json_integer_value(at) < 1 || json_integer_value(at) > SIZE_MOST))
         r->status =
@@ -120,22 +117,38 @@ static void activation_of(reader *r, const char *key, const char *fallback, tl_a
                             r->path, key, word);
 }
 
-static void read_bert(reader *r, tl_transformer_config *c)
+/* What bert and vit call alike. */
+static void read_encoder(reader *r, tl_transformer_config *c)
 {
-    const json_t *padding = member(r, "pad_token_id");
-    const char *positions = word_of(r, "position_embedding_type", "absolute");
-
     size_of(r, "hidden_size", 768, &c->d);
     size_of(r, "num_hidden_layers", 12, &c->layers);
     size_of(r, "num_attention_heads", 12, &c->heads);
     size_of(r, "intermediate_size", 3072, &c->inner);
+    activation_of(r, "hidden_act", "gelu", &c->activation);
+    real_of(r, "layer_norm_eps", 1e-12, &c->eps);
+}
+
+/* null says that no word is padding, where other settings have their default. */
+static void padding_of(reader *r, long *out)
+{
+    const json_t *at = r->status ? NULL : json_object_get(r->root, "pad_token_id");
+
+    *out = json_is_null(at) ? -1 : (long)json_integer_value(at);
+    if (at && !json_is_null(at) && !json_is_integer(at))
+        r->status =
+            tl_fail(r->err, TL_ERR_PARSE, "%s: pad_token_id: expected an integer or null", r->path);
+}
+
+static void read_bert(reader *r, tl_transformer_config *c)
+{
+    const char *positions = word_of(r, "position_embedding_type", "absolute");
+
+    read_encoder(r, c);
     size_of(r, "vocab_size", 30522, &c->vocab);
     size_of(r, "max_position_embeddings", 512, &c->positions);
     size_of(r, "type_vocab_size", 2, &c->types);
-    activation_of(r, "hidden_act", "gelu", &c->activation);
-    real_of(r, "layer_norm_eps", 1e-12, &c->eps);
     flag_of(r, "is_decoder", false, &c->causal);
-    c->padding = padding ? (long)json_integer_value(padding) : 0;
+    padding_of(r, &c->padding);
     if (!r->status && strcmp(positions, "absolute") != 0)
         r->status = tl_fail(r->err, TL_ERR_UNSUPPORTED,
                             "%s: position_embedding_type: expected \"absolute\", found \"%.40s\"",
@@ -159,15 +172,10 @@ static void read_gpt2(reader *r, tl_transformer_config *c)
 
 static void read_vit(reader *r, tl_transformer_config *c)
 {
-    size_of(r, "hidden_size", 768, &c->d);
-    size_of(r, "num_hidden_layers", 12, &c->layers);
-    size_of(r, "num_attention_heads", 12, &c->heads);
-    size_of(r, "intermediate_size", 3072, &c->inner);
+    read_encoder(r, c);
     size_of(r, "image_size", 224, &c->image);
     size_of(r, "patch_size", 16, &c->patch);
     size_of(r, "num_channels", 3, &c->channels);
-    activation_of(r, "hidden_act", "gelu", &c->activation);
-    real_of(r, "layer_norm_eps", 1e-12, &c->eps);
     flag_of(r, "qkv_bias", true, &c->qkv_bias);
     if (!r->status && c->image % c->patch != 0)
         r->status =
