@@ -78,6 +78,9 @@ typedef struct tl_transformer tl_transformer;
  * missing), TL_ERR_SHAPE, and those of the readers. Memory: 4 bytes a weight. */
 TL_MUST_USE tl_status tl_transformer_open(tl_transformer **out, const char *directory,
                                           tl_error *err);
+/* Which file of a directory holds the weights, model.safetensors or the index of its shards where
+ * that is there alone; NULL: neither, or out of memory. */
+const char *tl_transformer_weights_file(const char *directory);
 /* Weights at initialisation: matrices and tables N(0, std), biases and shifts 0, gains 1; bert: the
  * row of the padding word 0; gpt2: the matrices that end a residual branch (c_proj) N(0, std /
  * sqrt(2 layers)); vit: normal variables beyond +-2 are drawn again. Every tensor has a PCG stream

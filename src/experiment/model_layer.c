@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tightlip/linalg.h"
 
@@ -76,13 +75,9 @@ static void clear(setting *m)
 /* The path of a file of the directory, noted for the manifest; owned by the caller. */
 static char *file_in(const tl_bindings *b, const char *directory, const char *name)
 {
-    const size_t room = strlen(directory) + strlen(name) + 2;
-    char *joined = malloc(room), *path = NULL;
+    char *joined = tl_results_path(directory, name);
+    char *path = joined ? tl_bindings_path(b, joined) : NULL;
 
-    if (joined) {
-        (void)snprintf(joined, room, "%s/%s", directory, name);
-        path = tl_bindings_path(b, joined);
-    }
     free(joined);
     return path;
 }
@@ -96,24 +91,19 @@ static tl_status no_memory(const tl_bindings *b, const config_setting_t *at, tl_
 static tl_status check_weights(const tl_bindings *b, const config_setting_t *group,
                                const setting *m, tl_error *err)
 {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
-    const tl_bindings quiet = {.experiment = b->experiment};
+    char *where = tl_bindings_path(&(tl_bindings){.experiment = b->experiment}, m->directory);
+    const char *name = where ? tl_transformer_weights_file(where) : NULL;
+    char *path = name ? file_in(b, m->directory, name) : NULL;
+    tl_status s = TL_OK;
 
-    for (int i = 0; i < 2; i++) {
-        char *path = file_in(&quiet, m->directory, names[i]);
-        const bool there = path && access(path, R_OK) == 0;
-        free(path);
-        if (!there) continue;
-        path = file_in(b, m->directory, names[i]);
-        free(path);
-        return path ? TL_OK : no_memory(b, group, err);
-    }
-    char *where = tl_bindings_path(&quiet, m->directory);
-    const tl_status s = tl_config_fail(
-        b->experiment, group, err, TL_ERR_IO,
-        "expected config.json and model.safetensors in %s (or another directory, by --model), "
-        "found none%s%s",
-        where ? where : m->directory, m->get ? "; to get them: " : "", m->get ? m->get : "");
+    if (!where || (name && !path))
+        s = no_memory(b, group, err);
+    else if (!name)
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_IO,
+                           "expected config.json and model.safetensors in %s (or another "
+                           "directory, by --model), found none%s%s",
+                           where, m->get ? "; to get them: " : "", m->get ? m->get : "");
+    free(path);
     free(where);
     return s;
 }

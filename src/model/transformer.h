@@ -80,6 +80,8 @@ const tl_family_table *tl_family_tensors(tl_family family);
 size_t tl_transformer_dim(const tl_transformer_config *config, tl_dim dim);
 /* Whether the model has that tensor (vit may lack biases). */
 bool tl_transformer_has(const tl_transformer_config *config, const tl_tensor_row *row, bool block);
+/* The factor of the logits in a block. */
+double tl_transformer_scale(const tl_transformer_config *config, size_t layer);
 /* An empty model: every tensor in place, its numbers not set. */
 TL_MUST_USE tl_status tl_transformer_alloc(tl_transformer **out,
                                            const tl_transformer_config *config, tl_error *err);

@@ -19,25 +19,34 @@ static char *join(const char *directory, const char *name)
     return path;
 }
 
-/* model.safetensors, or the list of its shards where that is there alone. */
-static tl_status open_weights(const char *directory, tl_weights **out, tl_error *err)
+const char *tl_transformer_weights_file(const char *directory)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
 
     for (int i = 0; i < 2; i++) {
         char *path = join(directory, names[i]);
-        if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-        if (access(path, F_OK) == 0) {
-            const tl_status s = tl_weights_open(out, path, err);
-            free(path);
-            return s;
-        }
+        const bool there = path && access(path, F_OK) == 0;
         free(path);
+        if (there) return names[i];
     }
-    return tl_fail(err, TL_ERR_IO,
-                   "%s: expected a model as it is published, config.json beside model.safetensors "
-                   "(or its shards and model.safetensors.index.json), found no weights",
-                   directory);
+    return NULL;
+}
+
+static tl_status open_weights(const char *directory, tl_weights **out, tl_error *err)
+{
+    const char *name = tl_transformer_weights_file(directory);
+
+    if (!name)
+        return tl_fail(
+            err, TL_ERR_IO,
+            "%s: expected a model as it is published, config.json beside model.safetensors "
+            "(or its shards and model.safetensors.index.json), found no weights",
+            directory);
+    char *path = join(directory, name);
+    const tl_status s = path ? tl_weights_open(out, path, err)
+                             : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+    free(path);
+    return s;
 }
 
 /* "x.LayerNorm.weight" as it is called in older files: "x.LayerNorm.gamma". */

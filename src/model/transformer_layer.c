@@ -52,10 +52,16 @@ static tl_status take_parts(parts *p, const tl_transformer *model, size_t layer,
     return failed ? TL_ERR_MEMORY : TL_OK;
 }
 
+double tl_transformer_scale(const tl_transformer_config *config, size_t layer)
+{
+    const double width = config->by_width ? sqrt((double)(config->d / config->heads)) : 1;
+
+    return 1 / width / (config->by_layer ? (double)(layer + 1) : 1);
+}
+
 static tl_head cut_head(const tl_transformer_config *c, const parts *p, size_t layer, size_t h)
 {
     const size_t k = c->d / c->heads, at = h * k * c->d;
-    const double width = c->by_width ? sqrt((double)k) : 1;
 
     return (tl_head){.k = k,
                      .v = k,
@@ -65,7 +71,7 @@ static tl_head cut_head(const tl_transformer_config *c, const parts *p, size_t l
                      .bq = p->bias[0] ? p->bias[0] + h * k : NULL,
                      .bk = p->bias[1] ? p->bias[1] + h * k : NULL,
                      .bv = p->bias[2] ? p->bias[2] + h * k : NULL,
-                     .scale = 1 / width / (c->by_layer ? (double)(layer + 1) : 1)};
+                     .scale = tl_transformer_scale(c, layer)};
 }
 
 tl_status tl_transformer_attention(const tl_transformer *model, size_t layer, long head,

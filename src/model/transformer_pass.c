@@ -67,9 +67,8 @@ static void attend(tl_transformer_work *w, const tl_transformer *model, size_t l
     const tl_transformer_config *c = &model->config;
     float *const *t = model->block[layer].tensor;
     const size_t n = w->n, d = c->d, width = d / c->heads;
-    double scale = c->by_width ? 1 / sqrt((double)width) : 1;
+    const double scale = tl_transformer_scale(c, layer);
 
-    if (c->by_layer) scale /= (double)(layer + 1);
     tl_transformer_linear(w, t[TL_QUERY], t[TL_QUERY_BIAS], d, d, x, w->q);
     tl_transformer_linear(w, t[TL_KEY], t[TL_KEY_BIAS], d, d, x, w->k);
     tl_transformer_linear(w, t[TL_VALUE], t[TL_VALUE_BIAS], d, d, x, w->v);
