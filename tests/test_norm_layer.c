@@ -45,14 +45,7 @@ static example draw(tl_mask mask, size_t n, bool factored)
                                 factored ? O : NULL, factored ? OUT : 0, NULL),
                  TL_OK);
     cr_assert_eq(tl_measure_alloc(&e.measure, n, D, x, NULL, NULL, NULL), TL_OK);
-    for (size_t h = 0; h < HEADS; h++) {
-        free(head[h].Q);
-        free(head[h].V);
-        free(head[h].K);
-        free(head[h].bq);
-        free(head[h].bk);
-        free(head[h].bv);
-    }
+    tl_heads_clear(head, HEADS);
     free(O);
     free(x);
     gsl_rng_free(rng);

@@ -100,6 +100,8 @@ TL_MUST_USE tl_status tl_layer_mask_self(tl_layer *layer, size_t n, tl_error *er
 bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j);
 TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);
 void tl_layer_free(tl_layer *layer);
+/* Frees matrices and biases of heads, not the array. */
+void tl_heads_clear(tl_head *head, size_t heads);
 
 /* Kind l2 as its bounds know it: every head tied, with the factor A. */
 bool tl_layer_tied(const tl_layer *layer);

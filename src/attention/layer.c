@@ -198,17 +198,22 @@ tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer)
     return s;
 }
 
+void tl_heads_clear(tl_head *head, size_t heads)
+{
+    for (size_t h = 0; h < heads; h++) {
+        free(head[h].Q);
+        free(head[h].K);
+        free(head[h].V);
+        free(head[h].bq);
+        free(head[h].bk);
+        free(head[h].bv);
+    }
+}
+
 void tl_layer_free(tl_layer *layer)
 {
     if (!layer) return;
-    for (size_t h = 0; layer->head && h < layer->heads; h++) {
-        free(layer->head[h].Q);
-        free(layer->head[h].K);
-        free(layer->head[h].V);
-        free(layer->head[h].bq);
-        free(layer->head[h].bk);
-        free(layer->head[h].bv);
-    }
+    if (layer->head) tl_heads_clear(layer->head, layer->heads);
     free(layer->head);
     free(layer->O);
     free(layer->seen);

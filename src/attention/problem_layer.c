@@ -151,19 +151,6 @@ static tl_status read_constants(const tl_parse *p, const json_t *value, tl_kind 
     return TL_OK;
 }
 
-static void clear_heads(tl_head *head, size_t heads)
-{
-    for (size_t h = 0; head && h < heads; h++) {
-        free(head[h].Q);
-        free(head[h].K);
-        free(head[h].V);
-        free(head[h].bq);
-        free(head[h].bk);
-        free(head[h].bv);
-    }
-    free(head);
-}
-
 static tl_status read_heads(const tl_parse *p, const json_t *array, tl_kind kind, size_t d,
                             size_t heads, tl_head *head)
 {
@@ -203,7 +190,8 @@ static tl_status read_maps(const tl_parse *p, const json_t *value, tl_kind kind,
         s = tl_layer_alloc(out, kind, mask, d, heads, head, O, rows, p->err);
         if (s) tl_error_prefix(p->err, "%s: attention", p->document);
     }
-    clear_heads(head, heads);
+    tl_heads_clear(head, heads);
+    free(head);
     free(O);
     return s;
 }

@@ -92,14 +92,7 @@ static tl_layer *random_layer(gsl_rng *rng, const random_shape *s)
     const tl_mask mask = s->mask == TL_MASK_GENERAL ? TL_MASK_NONE : s->mask;
     const tl_status status =
         tl_layer_alloc(&layer, s->kind, mask, s->d, s->heads, head, O, O ? out : 0, NULL);
-    for (size_t h = 0; h < s->heads; h++) {
-        free(head[h].Q);
-        free(head[h].V);
-        free(head[h].K);
-        free(head[h].bq);
-        free(head[h].bk);
-        free(head[h].bv);
-    }
+    tl_heads_clear(head, s->heads);
     free(O);
     if (status) return NULL;
     layer->value_factor = !s->no_factor;
