@@ -1,5 +1,5 @@
-/* The closed formulas of the registry of bounds, in ball arithmetic. Statements: src/bounds/
- * README.md sections 3, 4.2, 5.3, 7, 8, 9 and 13. Each gives L_h of one head for V = I. */
+/* The closed formulas of the registry of bounds, in ball arithmetic. Statements:
+ * src/bounds/README.md sections 3, 4.2, 5.3, 7, 8, 9 and 13. */
 #include "certify/formulas.h"
 
 #include <string.h>
@@ -164,79 +164,102 @@ typedef struct {
     const char *key;
     bool needs_n; /* has no value at n = infinity */
     bool plain;   /* sums ||O_h V_h|| L_h only */
+    /* L_h for V = I, or else the bound itself, which combines its heads in its own way. */
     void (*head)(arb_t value, const tl_certify_facts *f, size_t h);
+    void (*whole)(arb_t value, const tl_certify_facts *f);
 } formula;
 
 static const formula table[] = {
-    {"castin-general", true, false, castin_general},
-    {"castin-mean-field", false, false, castin_mean_field},
-    {"half-softmax", true, false, half_softmax},
-    {"schur", false, false, tl_certify_schur},
-    {"newhouse-inf2", false, false, newhouse},
-    {"sharp-inf2", false, false, sharp_inf2},
-    {"w-infinity", false, false, w_infinity},
-    {"causal-closed", false, false, causal_closed},
-    {"sigmoid", true, false, sigmoid},
-    {"lipschitznorm", false, false, tl_certify_lipschitznorm},
-    {"released-helper", true, true, tl_certify_released},
-    {"yudin-local", true, false, tl_certify_yudin},
+    {"castin-general", true, false, castin_general, NULL},
+    {"castin-mean-field", false, false, castin_mean_field, NULL},
+    {"half-softmax", true, false, half_softmax, NULL},
+    {"schur", false, false, tl_certify_schur, NULL},
+    {"newhouse-inf2", false, false, newhouse, NULL},
+    {"sharp-inf2", false, false, sharp_inf2, NULL},
+    {"w-infinity", false, false, w_infinity, NULL},
+    {"causal-closed", false, false, causal_closed, NULL},
+    {"sigmoid", true, false, sigmoid, NULL},
+    {"lipschitznorm", false, false, tl_certify_lipschitznorm, NULL},
+    {"released-helper", true, true, tl_certify_released, NULL},
+    {"yudin-local", true, false, tl_certify_yudin, NULL},
+    {"scsa", true, false, NULL, tl_certify_scsa},
+    {"scsa-sharp", true, false, NULL, tl_certify_scsa_sharp},
+    {"kim-2", true, false, NULL, tl_certify_kim_2},
+    {"kim-2-printed", true, false, NULL, tl_certify_kim_2_printed},
+    {"kim-inf", true, false, NULL, tl_certify_kim_inf},
+    {"sigmoid-fro", true, false, NULL, tl_certify_sigmoid_fro},
+    {"ellipsoid-inf2", false, false, NULL, tl_certify_ellipsoid_inf2},
 };
 
-/* Bounds that combine their heads themselves; none has a value at n = infinity. */
-static const struct {
-    const char *key;
-    void (*value)(arb_t value, const tl_certify_facts *f);
-} whole[] = {
-    {"scsa", tl_certify_scsa},       {"scsa-sharp", tl_certify_scsa_sharp},
-    {"kim-2", tl_certify_kim_2},     {"kim-2-printed", tl_certify_kim_2_printed},
-    {"kim-inf", tl_certify_kim_inf}, {"sigmoid-fro", tl_certify_sigmoid_fro},
-};
+static const formula *find(const char *key)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].key, key) == 0) return &table[i];
+    return NULL;
+}
 
-/* min(sum_h ||O_h V_h|| L_h, ||O|| (sum_h ||V_h||^2 L_h^2)^(1/2)), README section 4.6. */
+void tl_certify_total_init(tl_certify_total *t)
+{
+    arb_init(t->sum);
+    arb_init(t->squares);
+}
+
+void tl_certify_total_clear(tl_certify_total *t)
+{
+    arb_clear(t->sum);
+    arb_clear(t->squares);
+}
+
+void tl_certify_total_add(tl_certify_total *t, const arb_t alone, const arb_t with_output,
+                          slong prec)
+{
+    arb_addmul(t->squares, alone, alone, prec);
+    arb_add(t->sum, t->sum, with_output, prec);
+}
+
+void tl_certify_total_least(arb_t value, const tl_certify_total *t, const tl_certify_facts *f)
+{
+    arb_sqrtpos(value, t->squares, f->prec);
+    arb_mul(value, value, f->norm_o, f->prec);
+    arb_min(value, t->sum, value, f->prec);
+}
+
 static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
 {
-    arb_t one, squares, t;
+    tl_certify_total total;
+    arb_t one, alone;
 
+    tl_certify_total_init(&total);
     arb_init(one);
-    arb_init(squares);
-    arb_init(t);
-    arb_zero(value);
+    arb_init(alone);
     for (size_t h = 0; h < f->heads; h++) {
         row->head(one, f, h);
-        arb_addmul(value, one, f->head[h].norm_ov, f->prec);
-        arb_mul(t, one, f->head[h].norm_v, f->prec);
-        arb_addmul(squares, t, t, f->prec);
+        arb_mul(alone, one, f->head[h].norm_v, f->prec);
+        arb_mul(one, one, f->head[h].norm_ov, f->prec);
+        tl_certify_total_add(&total, alone, one, f->prec);
     }
-    arb_sqrtpos(squares, squares, f->prec);
-    arb_mul(squares, squares, f->norm_o, f->prec);
-    if (!row->plain) arb_min(value, value, squares, f->prec);
-    arb_clear(t);
-    arb_clear(squares);
+    if (row->plain)
+        arb_set(value, total.sum);
+    else
+        tl_certify_total_least(value, &total, f);
+    arb_clear(alone);
     arb_clear(one);
+    tl_certify_total_clear(&total);
 }
 
 bool tl_certify_has_formula(const char *key)
 {
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (strcmp(whole[i].key, key) == 0) return true;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].key, key) == 0) return true;
-    return strcmp(key, "ellipsoid-inf2") == 0;
+    return find(key) != NULL;
 }
 
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)
 {
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (strcmp(whole[i].key, key) == 0) {
-            if (!f->infinite) whole[i].value(value, f);
-            return !f->infinite;
-        }
-    if (strcmp(key, "ellipsoid-inf2") == 0) return tl_certify_ellipsoid_inf2(value, f);
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (strcmp(table[i].key, key) != 0) continue;
-        if (table[i].needs_n && f->infinite) return false;
-        combine(value, &table[i], f);
-        return true;
-    }
-    return false;
+    const formula *row = find(key);
+
+    if (!row || (row->needs_n && f->infinite)) return false;
+    if (row->whole)
+        row->whole(value, f);
+    else
+        combine(value, row, f);
+    return arb_is_finite(value);
 }

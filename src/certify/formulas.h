@@ -1,4 +1,4 @@
-/* Formulas of one head that look at more than its facts. */
+/* Formulas in files of their own: of one head, of whole layers, and how heads combine. */
 #ifndef TIGHTLIP_CERTIFY_FORMULAS_H
 #define TIGHTLIP_CERTIFY_FORMULAS_H
 
@@ -20,7 +20,20 @@ void tl_certify_kim_2(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_2_printed(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
-/* False where the domain is no ellipsoid. */
-bool tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);
+/* +inf where the domain is no ellipsoid. */
+void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);
+
+/* min(sum of the bounds of heads with O_h V_h, ||O|| times the root of the sum of squares of those
+ * with V_h alone), README section 4.6. */
+typedef struct {
+    arb_t sum, squares;
+} tl_certify_total;
+
+void tl_certify_total_init(tl_certify_total *t);
+/* One head: its bound with V_h alone, and with O_h V_h. */
+void tl_certify_total_add(tl_certify_total *t, const arb_t alone, const arb_t with_output,
+                          slong prec);
+void tl_certify_total_least(arb_t value, const tl_certify_total *t, const tl_certify_facts *f);
+void tl_certify_total_clear(tl_certify_total *t);
 
 #endif

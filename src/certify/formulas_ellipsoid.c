@@ -216,43 +216,44 @@ static void reach_of(arb_t reach, const shape *s, const arb_mat_t G)
     arb_clear(size);
 }
 
-bool tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f)
+void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f)
 {
     const tl_certify_state *state = f->state;
     const slong prec = f->prec;
     shape s;
-    arb_t rho, alpha, reach, one, squares;
+    tl_certify_total total;
+    arb_t rho, alpha, reach, one, alone;
 
-    if (!f->domain->semi || f->domain->rank == 0) return false;
+    if (!f->domain->semi || f->domain->rank == 0) {
+        arb_pos_inf(value);
+        return;
+    }
     shape_init(&s, f);
+    tl_certify_total_init(&total);
     arb_init(rho);
     arb_init(alpha);
     arb_init(reach);
     arb_init(one);
-    arb_init(squares);
-    arb_zero(value);
+    arb_init(alone);
     for (size_t h = 0; h < f->heads; h++) {
         const tl_certify_head *H = &state->head[h];
         arb_mat_t G;
         logits(rho, alpha, &s, H, &state->layer->head[h]);
         reach_of(reach, &s, H->value_map);
-        head_value(one, f, f->head[h].norm_v, reach, rho, alpha);
-        arb_addmul(squares, one, one, prec);
+        head_value(alone, f, f->head[h].norm_v, reach, rho, alpha);
         arb_mat_init(G, (slong)state->out, s.d);
         arb_mat_mul(G, H->output, H->value_map, prec);
         reach_of(reach, &s, G);
         head_value(one, f, f->head[h].norm_ov, reach, rho, alpha);
-        arb_add(value, value, one, prec);
+        tl_certify_total_add(&total, alone, one, prec);
         arb_mat_clear(G);
     }
-    arb_sqrtpos(squares, squares, prec);
-    arb_mul(squares, squares, f->norm_o, prec);
-    arb_min(value, value, squares, prec);
-    arb_clear(squares);
+    tl_certify_total_least(value, &total, f);
+    arb_clear(alone);
     arb_clear(one);
     arb_clear(reach);
     arb_clear(alpha);
     arb_clear(rho);
+    tl_certify_total_clear(&total);
     shape_clear(&s);
-    return true;
 }

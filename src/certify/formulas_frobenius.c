@@ -85,34 +85,34 @@ void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
 {
     const tl_certify_state *s = f->state;
     const slong prec = f->prec;
-    arb_t root, one, fro, squares;
+    tl_certify_total total;
+    arb_t root, one, alone, fro;
     arb_mat_t G;
 
+    tl_certify_total_init(&total);
     arb_init(root);
     arb_init(one);
+    arb_init(alone);
     arb_init(fro);
-    arb_init(squares);
-    arb_zero(value);
     for (size_t h = 0; h < f->heads; h++) {
         const tl_certify_head *H = &s->head[h];
         arb_mat_frobenius_norm(fro, H->value_map, prec);
         spread(root, fro, f->head[h].norm_v, s->d, prec);
-        sigmoid_head(one, f, h, root);
-        arb_mul(one, one, f->head[h].norm_v, prec);
-        arb_addmul(squares, one, one, prec);
+        sigmoid_head(alone, f, h, root);
+        arb_mul(alone, alone, f->head[h].norm_v, prec);
         arb_mat_init(G, (slong)s->out, (slong)s->d);
         arb_mat_mul(G, H->output, H->value_map, prec);
         arb_mat_frobenius_norm(fro, G, prec);
         arb_mat_clear(G);
         spread(root, fro, f->head[h].norm_ov, s->d, prec);
         sigmoid_head(one, f, h, root);
-        arb_addmul(value, one, f->head[h].norm_ov, prec);
+        arb_mul(one, one, f->head[h].norm_ov, prec);
+        tl_certify_total_add(&total, alone, one, prec);
     }
-    arb_sqrtpos(squares, squares, prec);
-    arb_mul(squares, squares, f->norm_o, prec);
-    arb_min(value, value, squares, prec);
-    arb_clear(squares);
+    tl_certify_total_least(value, &total, f);
     arb_clear(fro);
+    arb_clear(alone);
     arb_clear(one);
     arb_clear(root);
+    tl_certify_total_clear(&total);
 }

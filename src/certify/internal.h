@@ -128,7 +128,7 @@ TL_MUST_USE tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certif
 void tl_certify_facts_clear(tl_certify_facts *f);
 
 /* The formula of the bound `key` in ball arithmetic; false when this module has none for it, or
- * it has no value there (n = infinity in a formula that grows with n). */
+ * it has no finite value there (n = infinity in a formula that grows with n). */
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f);
 /* Whether there is one at all. */
 bool tl_certify_has_formula(const char *key);
