@@ -67,6 +67,28 @@ static void set_head(tl_certify_head_facts *fact, const tl_certify_facts *f,
     set_reach(fact, f, &s->layer->head[h], H, centre, s->d);
 }
 
+static void set_radii(tl_certify_facts *f, const tl_domain *domain)
+{
+    arb_set_d(f->radius, domain->radius);
+    if (domain->centre) {
+        arb_mat_t centre;
+        arb_mat_init(centre, 1, (slong)domain->d);
+        tl_certify_matrix_set(centre, domain->centre);
+        tl_certify_length(f->radius_origin, centre->rows[0], domain->d, f->prec);
+        arb_mat_clear(centre);
+    }
+    arb_add(f->radius_origin, f->radius_origin, f->radius, f->prec);
+    /* Domains that are no balls may reach less far from the origin than the ball about their
+     * centre; the margin covers the rounding of a stored token, as in tl_bound_query_domain. */
+    if (domain->kind != TL_DOMAIN_BALL && isfinite(domain->radius_origin)) {
+        arb_t reach;
+        arb_init(reach);
+        arb_set_d(reach, domain->radius_origin * (1 + 4 * ((double)domain->d + 8) * DBL_EPSILON));
+        arb_min(f->radius_origin, f->radius_origin, reach, f->prec);
+        arb_clear(reach);
+    }
+}
+
 tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
                                 const tl_domain *domain, bool whole, tl_error *err)
 {
@@ -83,30 +105,10 @@ tl_status tl_certify_facts_init(tl_certify_facts *f, const tl_certify_state *s,
     arb_init(f->radius);
     arb_init(f->radius_origin);
     arb_init(f->norm_o);
-    arb_set_d(f->radius, domain->radius);
-    if (domain->centre) {
-        arb_mat_t centre;
-        arb_mat_init(centre, 1, (slong)domain->d);
-        tl_certify_matrix_set(centre, domain->centre);
-        tl_certify_length(f->radius_origin, centre->rows[0], domain->d, f->prec);
-        arb_mat_clear(centre);
-    }
-    arb_add(f->radius_origin, f->radius_origin, f->radius, f->prec);
-    /* Domains that are no balls may reach less far from the origin than the ball about their
-     * centre; the margin covers the rounding of a stored token, as in tl_bound_query_domain. */
-    if (domain->kind != TL_DOMAIN_BALL && isfinite(domain->radius_origin)) {
-        arb_set_d(f->norm_o,
-                  domain->radius_origin * (1 + 4 * ((double)domain->d + 8) * DBL_EPSILON));
-        arb_min(f->radius_origin, f->radius_origin, f->norm_o, f->prec);
-    }
+    set_radii(f, domain);
     arb_one(f->norm_o);
-    if (layer->O && whole) {
-        arb_mat_t O;
-        arb_mat_init(O, (slong)layer->out, (slong)layer->values);
-        tl_certify_matrix_set(O, layer->O);
-        tl_certify_norm2(f->norm_o, O, f->prec);
-        arb_mat_clear(O);
-    }
+    if (layer->O && whole)
+        tl_certify_norm2_of(f->norm_o, layer->out, layer->values, layer->O, f->prec);
     for (size_t h = 0; h < layer->heads; h++) set_head(&f->head[h], f, s, h, domain->centre, whole);
     return TL_OK;
 }

@@ -1,16 +1,6 @@
 /* Formulas that combine heads in a way of their own: L2 and cosine attention. Statements:
- * src/bounds/ README.md sections 10, 13 and 16.4. */
+ * src/bounds/README.md sections 10, 13 and 16.4. */
 #include "certify/formulas.h"
-
-static void spectral_norm(arb_t norm, size_t rows, size_t cols, const double *a, slong prec)
-{
-    arb_mat_t M;
-
-    arb_mat_init(M, (slong)rows, (slong)cols);
-    tl_certify_matrix_set(M, a);
-    tl_certify_norm2(norm, M, prec);
-    arb_mat_clear(M);
-}
 
 /* ||O|| (nu eps^(-1/2)) (sum_h L_h^2)^(1/2), L_h = tau (key ||K|| + query ||Q||) + value ||V||. */
 static void cosine(arb_t value, const tl_certify_facts *f, const arb_t key, const arb_t query,
@@ -26,9 +16,9 @@ static void cosine(arb_t value, const tl_certify_facts *f, const arb_t key, cons
     for (size_t h = 0; h < f->heads; h++) {
         const tl_head *head = &layer->head[h];
         arb_one(t);
-        if (head->K) spectral_norm(t, head->k, layer->d, head->K, prec);
+        if (head->K) tl_certify_norm2_of(t, head->k, layer->d, head->K, prec);
         arb_mul(one, t, key, prec);
-        spectral_norm(t, head->k, layer->d, head->Q, prec);
+        tl_certify_norm2_of(t, head->k, layer->d, head->Q, prec);
         arb_addmul(one, t, query, prec);
         arb_set_d(t, layer->tau);
         arb_mul(one, one, t, prec);
@@ -112,7 +102,7 @@ static void kim(arb_t value, const tl_certify_facts *f, ulong half)
     arb_init(c);
     arb_zero(value);
     for (size_t h = 0; h < f->heads; h++) {
-        spectral_norm(t, layer->head[h].k, layer->d, layer->head[h].Q, prec);
+        tl_certify_norm2_of(t, layer->head[h].k, layer->d, layer->head[h].Q, prec);
         arb_pow_ui(t, t, half, prec);
         arb_mul(t, t, f->head[h].norm_v, prec);
         arb_addmul(value, t, t, prec);

@@ -89,7 +89,9 @@ TL_MUST_USE tl_status tl_certify_entry_norm(const tl_certify_state *s, tl_norm n
 
 /* Ball around ||M||_2: Rayleigh quotient below, Cholesky certificate of c^2 - M'M above. */
 void tl_certify_norm2(arb_t norm, const arb_mat_t M, slong prec);
-/* The same for L R without forming it where the inner width is the smallest of the three. */
+/* The same for a rows x cols matrix of numbers, row major. */
+void tl_certify_norm2_of(arb_t norm, size_t rows, size_t cols, const double *a, slong prec);
+/* ||L R||_2 without forming the product where the inner width is the smallest of the three. */
 void tl_certify_norm2_product(arb_t norm, const arb_mat_t L, const arb_mat_t R, slong prec);
 /* Euclidean length of n entries. */
 void tl_certify_length(arb_t length, arb_srcptr x, size_t n, slong prec);

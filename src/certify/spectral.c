@@ -180,6 +180,16 @@ void tl_certify_norm2(arb_t norm, const arb_mat_t M, slong prec)
     arb_mat_clear(G);
 }
 
+void tl_certify_norm2_of(arb_t norm, size_t rows, size_t cols, const double *a, slong prec)
+{
+    arb_mat_t M;
+
+    arb_mat_init(M, (slong)rows, (slong)cols);
+    tl_certify_matrix_set(M, a);
+    tl_certify_norm2(norm, M, prec);
+    arb_mat_clear(M);
+}
+
 void tl_certify_norm2_product(arb_t norm, const arb_mat_t L, const arb_mat_t R, slong prec)
 {
     const slong rows = arb_mat_nrows(L), inner = arb_mat_ncols(L), cols = arb_mat_ncols(R);

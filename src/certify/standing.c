@@ -201,10 +201,7 @@ tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bou
     arb_init(ball);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         arb_pos_inf(ball);
-        if (value[i].applicable && formulas)
-            (void)bound_ball(ball, bound[i], &f, value[i].log_value);
-        else if (value[i].applicable)
-            from_logarithm(ball, value[i].log_value);
+        if (value[i].applicable) (void)bound_ball(ball, bound[i], &f, value[i].log_value);
         round_up(&upper[i], ball);
     }
     arb_clear(ball);
