@@ -75,15 +75,11 @@ double tl_bounds_l2_form_b(double n, size_t k, double lmax)
     return (top + sqrt(off_diagonal(&f, tl_bounds_l2_peak_certified))) * (1 + 8 * DBL_EPSILON);
 }
 
-/* n tokens span n - 1 dimensions. */
-static size_t span_of(const tl_bound_query *query, size_t k)
-{
-    return (double)k > query->n - 1 ? (size_t)(query->n - 1) : k;
-}
-
 static double form_of(double (*form)(double, size_t, double), const tl_bound_query *query, size_t k)
 {
-    return query->n <= 1 ? 0 : log(form(query->n, span_of(query, k), (double)INFINITY));
+    const double n = query->n;
+
+    return n <= 1 ? 0 : log(form(n, tl_bounds_l2_span(n, k), (double)INFINITY));
 }
 
 #define FORM(letter, text)                                                                  \

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* min(k, n - 1): n tokens span no more dimensions, and column sums know no others. */
+size_t tl_bounds_l2_span(double n, size_t k);
 /* The least of the forms below; lmax >= every lmax(C_i) that occurs, or INFINITY. n >= 1.
  * Cost: 10 to 40 ms. */
 double tl_bounds_l2_norm(double n, size_t k, double lmax);

@@ -8,14 +8,18 @@
 #include "bounds/l2_norm.h"
 #include "tightlip/linalg.h"
 
+size_t tl_bounds_l2_span(double n, size_t k)
+{
+    return (double)k > n - 1 ? (size_t)(n - 1) : k;
+}
+
 double tl_bounds_l2_norm(double n, size_t k, double lmax)
 {
     const double small = tl_bounds_l2_small(n, k);
 
     if (n <= 1) return 1;
     if (isinf(lmax) && isfinite(small)) return small;
-    /* n tokens span n - 1 dimensions, and the column sums know no others. */
-    if ((double)k > n - 1) k = (size_t)(n - 1);
+    k = tl_bounds_l2_span(n, k);
     return fmin(fmin(small, tl_bounds_l2_form_a(n, k, lmax)),
                 fmin(tl_bounds_l2_form_c(n, k, lmax), tl_bounds_l2_form_d(n, k, lmax)));
 }
@@ -30,9 +34,9 @@ typedef struct {
 static tl_status log_norm(double *log_value, size_t rows, size_t cols, const double *a,
                           double error)
 {
-    tl_status status = tl_norm2_dense(rows, cols, a, log_value);
+    const tl_status status = tl_bounds_norm_up(log_value, rows, cols, a, error);
 
-    *log_value = log(*log_value * (1 + 8 * (double)(rows + cols) * DBL_EPSILON) + error);
+    if (status == TL_OK) *log_value = log(*log_value);
     return status;
 }
 
