@@ -67,6 +67,12 @@ typedef struct {
     size_t dim;
 } sought;
 
+/* Any real number of copies would do in the formula; whole ones keep the value attained. */
+static uint64_t whole_copies(uint64_t n, double log_m)
+{
+    return (uint64_t)llrint(fmin(fmax(exp(log_m), 1), (double)(n - 1)));
+}
+
 static double minus_norm(const gsl_vector *x, void *context)
 {
     tl_star star = ((const sought *)context)->star;
@@ -74,11 +80,8 @@ static double minus_norm(const gsl_vector *x, void *context)
 
     star.a = gsl_vector_get(x, 0);
     star.rho = gsl_vector_get(x, 1);
-    if (((const sought *)context)->dim == 3) {
-        const double m = exp(gsl_vector_get(x, 2));
-        /* Any real number of copies would do in the formula; whole ones keep the value attained. */
-        star.centre = m < 1 ? 1 : m > (double)(star.n - 1) ? star.n - 1 : (uint64_t)llrint(m);
-    }
+    if (((const sought *)context)->dim == 3)
+        star.centre = whole_copies(star.n, gsl_vector_get(x, 2));
     return tl_star_norm(&star, &norm) ? 0 : -norm;
 }
 
@@ -112,7 +115,7 @@ static tl_status try_start(uint64_t n, double start, tl_star *star, double *norm
     sought s = {.star = {.n = n}, .dim = 3};
 
     if (!climb(&s, x)) return TL_ERR_MEMORY;
-    s.star.centre = (uint64_t)llrint(fmin(fmax(exp(x[2]), 1), (double)(n - 1)));
+    s.star.centre = whole_copies(n, x[2]);
     s.dim = 2;
     if (!climb(&s, x)) return TL_ERR_MEMORY;
     s.star.a = x[0];
