@@ -44,16 +44,24 @@ static void work_clear(work *w)
     free(w->back);
 }
 
+static tl_norm_settings with_defaults(tl_norm_settings s)
+{
+    if (!(s.tolerance > 0.0)) s.tolerance = TOLERANCE;
+    if (!s.steps) s.steps = STEPS;
+    if (!s.basis) s.basis = BASIS;
+    if (!s.memory) s.memory = MEMORY;
+    return s;
+}
+
 static tl_status iterate(work *w, const tl_norm_settings *s, tl_norm_layer_result *result)
 {
     const tl_operator op = {w->rows, w->cols, w->coarse ? tl_panels_single_apply : tl_panels_apply,
                             w->coarse ? tl_panels_single_apply_t : tl_panels_apply_t,
                             w->coarse ? (const void *)w->coarse : w->fine};
-    const tl_gkl_settings settings = {.max_steps = s->steps ? s->steps : STEPS,
-                                      .tolerance = s->tolerance > 0.0 ? s->tolerance : TOLERANCE,
-                                      .top_only = true};
+    const tl_gkl_settings settings = {
+        .max_steps = s->steps, .tolerance = s->tolerance, .top_only = true};
     tl_gkl_result found;
-    tl_status status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis ? s->basis : BASIS);
+    tl_status status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis);
     if (!status) status = tl_gkl_run(w->gkl, &op, &settings, w->u, w->v, &found);
     if (status) return status;
     result->steps = found.steps;
@@ -79,9 +87,6 @@ static void measure(work *w, tl_norm_layer_result *result)
 static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
                          const tl_norm_settings *s, tl_norm_layer_result *result)
 {
-    const size_t memory = s->memory ? s->memory : MEMORY;
-    const size_t basis = s->basis ? s->basis : BASIS;
-    bool kept;
     w->rows = mu->m * layer->out;
     w->cols = mu->m * layer->d;
     w->u = malloc(w->rows * sizeof(double));
@@ -89,16 +94,15 @@ static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
     w->back = malloc(w->cols * sizeof(double));
     if (!w->u || !w->v || !w->back) return TL_ERR_MEMORY;
     /* Two double-precision products at the end do not pay for keeping those weights. */
-    tl_status status = tl_panels_alloc(&w->fine, layer, mu, s->single ? 0 : memory);
-    if (!status && s->single) status = tl_panels_single_alloc(&w->coarse, layer, mu, memory);
+    tl_status status = tl_panels_alloc(&w->fine, layer, mu, s->single ? 0 : s->memory);
+    if (!status && s->single) status = tl_panels_single_alloc(&w->coarse, layer, mu, s->memory);
     if (status) return status;
     result->bytes = tl_panels_bytes(w->fine, &result->kept);
-    if (w->coarse) result->bytes += tl_panels_single_bytes(w->coarse, &kept);
-    if (w->coarse) result->kept = kept;
-    result->bytes += (basis + 2) * (w->rows + w->cols) * sizeof(double);
+    if (w->coarse) result->bytes += tl_panels_single_bytes(w->coarse, &result->kept);
+    result->bytes += (s->basis + 2) * (w->rows + w->cols) * sizeof(double);
     status = iterate(w, s, result);
     if (!status && w->coarse) measure(w, result);
-    result->converged = result->residual <= (s->tolerance > 0.0 ? s->tolerance : TOLERANCE);
+    result->converged = result->residual <= s->tolerance;
     return status;
 }
 
@@ -106,11 +110,12 @@ tl_status tl_norm_layer(const tl_layer *layer, const tl_measure *mu,
                         const tl_norm_settings *settings, double *direction,
                         tl_norm_layer_result *result, tl_error *err)
 {
+    const tl_norm_settings s = with_defaults(*settings);
     *result = (tl_norm_layer_result){0};
     work w = {0};
     tl_status status = check(layer, mu, err);
     if (status) return status;
-    status = compute(&w, layer, mu, settings, result);
+    status = compute(&w, layer, mu, &s, result);
     if (!status && direction) memcpy(direction, w.v, w.cols * sizeof(double));
     work_clear(&w);
     if (status == TL_ERR_NUMERIC)
