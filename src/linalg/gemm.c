@@ -9,11 +9,6 @@
  * (tests/bench shows the crossing). */
 enum { SMALL_PRODUCT = 1024, MEDIUM_PRODUCT = 16384, WIDE = 8 };
 
-static double element(char t, const double *a, size_t lda, size_t row, size_t col)
-{
-    return t == 'N' ? a[row * lda + col] : a[col * lda + row];
-}
-
 static double blend(double alpha, double sum, double beta, double old)
 {
     return beta == 0 ? alpha * sum : alpha * sum + beta * old;
@@ -61,7 +56,7 @@ static void columns_of_b(char ta, size_t m, size_t n, size_t k, double alpha, co
             if (ta == 'N')
                 s = vec_dot(k, a + i * lda, b + j * ldb);
             else
-                for (size_t p = 0; p < k; p++) s += element(ta, a, lda, i, p) * b[j * ldb + p];
+                for (size_t p = 0; p < k; p++) s += a[p * lda + i] * b[j * ldb + p];
             c[i * ldc + j] = blend(alpha, s, beta, c[i * ldc + j]);
         }
 }
