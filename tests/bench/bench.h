@@ -40,21 +40,41 @@ static inline void print_array(const char *name, size_t count, const double *x)
     printf("]");
 }
 
-/* Operations per second of one large product: the peak that everything else is measured by. */
-static inline double bench_peak(void)
+static inline int bench_compare(const void *a, const void *b)
 {
-    enum { SIZE = 512, ROUNDS = 4 };
-    double *a = calloc(SIZE * SIZE, sizeof *a), *c = calloc(SIZE * SIZE, sizeof *c), best = 1e300;
-    require(a && c, "out of memory");
-    for (int i = 0; i < SIZE * SIZE; i++) a[i] = sin((double)i);
-    for (int i = 0; i <= ROUNDS; i++) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the times. */
+static inline double bench_median(size_t count, double *times)
+{
+    qsort(times, count, sizeof *times, bench_compare);
+    return times[count / 2];
+}
+
+/* Operations per second of one product of that size: the peak that everything else is measured by.
+ */
+static inline double bench_peak(size_t size, int rounds, bool single)
+{
+    const size_t count = size * size;
+    double *a = calloc(count, sizeof *a), *c = calloc(count, sizeof *c), best = HUGE_VAL;
+    float *f = calloc(count, sizeof *f), *g = calloc(count, sizeof *g);
+    require(a && c && f && g, "out of memory");
+    for (size_t i = 0; i < count; i++) f[i] = (float)(a[i] = sin((double)i));
+    for (int i = 0; i <= rounds; i++) {
         const double start = cpu_seconds();
-        tl_gemm('N', 'N', SIZE, SIZE, SIZE, 1.0, a, SIZE, a, SIZE, 0.0, c, SIZE);
+        if (single)
+            tl_gemm_single('N', 'N', size, size, size, 1, f, size, f, size, 0, g, size);
+        else
+            tl_gemm('N', 'N', size, size, size, 1, a, size, a, size, 0, c, size);
         if (i) best = fmin(best, cpu_seconds() - start);
     }
     free(a);
     free(c);
-    return 2.0 * SIZE * SIZE * SIZE / best;
+    free(f);
+    free(g);
+    return 2.0 * (double)count * (double)size / best;
 }
 
 /* Worst A over ||A||_2 = 1 with V the identity, in a ball about the origin. */

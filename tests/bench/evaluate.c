@@ -17,6 +17,7 @@
 
 static const double RADIUS = 2.0;
 static const uint64_t TOKENS = 10000;
+enum { PEAK = 512, PEAK_ROUNDS = 4 };
 static const double STEP = 0.01;           /* of the radius, of a log-mass, of A */
 static const double VALUE_LIMIT = 1e-9;    /* largest relative difference of values */
 static const double GRADIENT_LIMIT = 1e-6; /* of gradients: Lanczos stops at residual 1e-8 */
@@ -234,7 +235,7 @@ int main(int argc, char **argv)
     size_t count;
     while (scanf("%15s %zu", word, &count) == 2) {
         if (!strcmp(word, "peak")) {
-            printf("%.9g\n", bench_peak());
+            printf("%.9g\n", bench_peak(PEAK, PEAK_ROUNDS, false));
             fflush(stdout);
             continue;
         }

@@ -7,12 +7,6 @@
 
 enum { ROUNDS = 9, MOST = 32 * 32 };
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct {
     int m, n, k;
 } shape;
@@ -45,11 +39,10 @@ static void row(char tb, const shape *s)
     require(worst <= 1e-14 * s->k, "the product is not that of BLAS");
     for (int r = 0; r < ROUNDS; r++)
         for (int blas = 0; blas < 2; blas++) times[blas][r] = time_product(blas, tb, s, a, b, c);
-    for (int i = 0; i < 2; i++) qsort(times[i], ROUNDS, sizeof(double), compare);
     printf("{\"m\": %d, \"n\": %d, \"k\": %d, \"transposed\": %s, \"ours\": %.4g, \"blas\": "
            "%.4g}\n",
-           s->m, s->n, s->k, tb == 'T' ? "true" : "false", times[0][ROUNDS / 2],
-           times[1][ROUNDS / 2]);
+           s->m, s->n, s->k, tb == 'T' ? "true" : "false", bench_median(ROUNDS, times[0]),
+           bench_median(ROUNDS, times[1]));
 }
 
 int main(void)

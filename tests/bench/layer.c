@@ -60,11 +60,7 @@ static void bench_init(bench *b, tl_mask mask, uint64_t seed, const char *path)
                 !tl_measure_alloc(&b->measure, b->n, d, x, NULL, NULL, NULL) &&
                 (!file || !fclose(file)),
             "no layer");
-    for (size_t h = 0; h < b->heads; h++) {
-        free(head[h].Q);
-        free(head[h].K);
-        free(head[h].V);
-    }
+    tl_heads_clear(head, b->heads);
     free(head);
     free(x);
     free(O);
@@ -79,49 +75,19 @@ static double operations(const bench *b)
     return 2.0 * n * d * (width + d) + 8.0 * pairs * d;
 }
 
-/* Operations per second of one large product, the machine's peak for what follows. */
-static double peak(bool single)
-{
-    const size_t size = PEAK * PEAK;
-    double *a = calloc(size, sizeof *a), *c = calloc(size, sizeof *c), best = HUGE_VAL;
-    float *f = calloc(size, sizeof *f), *g = calloc(size, sizeof *g);
-    require(a && c && f && g, "out of memory");
-    for (size_t i = 0; i < size; i++) f[i] = (float)(a[i] = sin((double)i));
-    for (int i = 0; i <= PEAK_ROUNDS; i++) {
-        const double start = cpu_seconds();
-        if (single)
-            tl_gemm_single('N', 'N', PEAK, PEAK, PEAK, 1, f, PEAK, f, PEAK, 0, g, PEAK);
-        else
-            tl_gemm('N', 'N', PEAK, PEAK, PEAK, 1, a, PEAK, a, PEAK, 0, c, PEAK);
-        if (i) best = fmin(best, cpu_seconds() - start);
-    }
-    free(a);
-    free(c);
-    free(f);
-    free(g);
-    return 2.0 * (double)size * PEAK / best;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void row(const bench *b, bool single, double reference)
 {
     const tl_norm_settings settings = {.single = single};
     double times[16], top = 0.0;
     tl_norm_layer_result found;
     for (size_t i = 0; i < b->repeats; i++) {
-        top = fmax(top, peak(single));
+        top = fmax(top, bench_peak(PEAK, PEAK_ROUNDS, single));
         const double start = cpu_seconds();
         require(!tl_norm_layer(b->layer, b->measure, &settings, NULL, &found, NULL), "no norm");
         times[i] = cpu_seconds() - start;
     }
     require(fabs(found.value / reference - 1.0) <= VALUE_LIMIT, "the norm is not the reference");
-    qsort(times, b->repeats, sizeof *times, compare);
-    const double median = times[b->repeats / 2];
+    const double median = bench_median(b->repeats, times);
     /* A step is two products; two more measure the pair (in single precision also in double), and
      * logits are made once. */
     const double count = 2.0 * (double)found.steps + 2.0;

@@ -37,49 +37,45 @@ def readme_table():
     return text[text.index(BEGIN):text.index(END) + len(END)]
 
 
-def gnuplot(text):
+def plot(path, settings, curves):
+    """Curves: title, style, points."""
+    data = "".join(f"$c{i} << E\n" + "".join(f"{x:.6g} {y:.6g}\n" for x, y in points) + "E\n"
+                   for i, (_, _, points) in enumerate(curves))
+    named = ", ".join(f"$c{i} with {style} lw 2 title '{title}'"
+                      for i, (title, style, _) in enumerate(curves))
+    text = f"""{data}set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
+set output '{path}'
+set key bottom right
+{settings}plot {named}
+"""
     subprocess.run(["gnuplot"], input=text, text=True, check=True)
 
 
 def plot_scaling(rows, output):
-    curves, data = [], []
+    curves = []
     for r in rows:
-        data.append(f"${r['variable']} << E\n" + "\n".join(
-            f"{s} {t * 1e6:.6g}" for s, t in zip(r["sizes"], r["seconds"])) + "\nE\n")
         unit = "evaluation" if r["of"] == "evaluation" else "layer product"
-        curves.append(f"${r['variable']} with linespoints lw 2 title "
-                      f"'{r['variable']}, {unit}: exponent {r['exponent']:.2f}'")
-    gnuplot("".join(data) + f"""set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
-set output '{output / 'scaling.png'}'
-set logscale xy
-set key bottom right
+        curves.append((f"{r['variable']}, {unit}: exponent {r['exponent']:.2f}", "linespoints",
+                       [(s, t * 1e6) for s, t in zip(r["sizes"], r["seconds"])]))
+    plot(output / "scaling.png", """set logscale xy
 set grid
 set xlabel 'size'
 set ylabel 'microseconds, one thread'
 set title 'Cost against each size, exponents fitted to the larger half'
-plot {', '.join(curves)}
-""")
+""", curves)
 
 
 def plot_profile(rows, output):
     from ascents import profile
     factors = [2 ** (i / 4) for i in range(33)]
-    curves, data = [], []
-    for i, (method, shares) in enumerate(profile(rows, "evaluations", factors).items()):
-        data.append(f"$p{i} << E\n" + "\n".join(
-            f"{f:.6g} {s:.6g}" for f, s in zip(factors, shares)) + "\nE\n")
-        curves.append(f"$p{i} with steps lw 2 title '{method}'")
-    gnuplot("".join(data) + f"""set terminal pngcairo size 900,600 font 'DejaVu Sans,11'
-set output '{output / 'profile.png'}'
-set logscale x 2
+    plot(output / "profile.png", """set logscale x 2
 set yrange [0:1.02]
-set key bottom right
 set grid
 set xlabel 'evaluations, as a multiple of the fewest any method needed'
 set ylabel 'share of the 24 cells solved'
 set title 'Evaluations to 99.9 % of the best known value'
-plot {', '.join(curves)}
-""")
+""", [(method, "steps", zip(factors, shares))
+      for method, shares in profile(rows, "evaluations", factors).items()])
 
 
 def publish(result, output):
