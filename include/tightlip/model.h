@@ -57,7 +57,8 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
  *   "attention": {"kind": "dot", "mask": "none", "module": {"file", "fnv1a64", "heads", "head"
  *                 (optional), "prefix" or "q", "k", .. and "transposed"}},    as tl_module_spec
  *   "attention": {"kind", "mask", .., "random": {"d", "heads", "width", "std", "output_std",
- * "seed", "fnv1a64", "head" (optional)}},      as tl_random_layer_spec of tightlip/random.h
+ *                 "seed", "fnv1a64", "head" (optional)}},    as tl_random_layer_spec of
+ *                 tightlip/random.h
  *   "tokens": {"file", "fnv1a64", "tensor"}
  *   "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
  *   "tokens": {"rows": [[..], ..], "repeat": [N_1, ..]}      row k N_k times in turn

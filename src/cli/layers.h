@@ -51,15 +51,6 @@ TL_MUST_USE tl_status layers_measure(layers_report *report, const tl_transformer
                                      tl_error *err);
 void layers_report_clear(layers_report *report);
 
-/* The exponent of y in x over the rows of one layer and head, and half of its 95 % interval
- * (Student). False with fewer than three lengths, or where x hardly varies (by less than 1 %). */
-typedef struct {
-    double exponent, half;
-    size_t points;
-} layers_fit;
-bool layers_fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f,
-                     layers_fit *fit);
-
 void layers_print(const layers_report *report, const tl_transformer *model);
 void layers_print_csv(const layers_report *report);
 json_t *layers_json(const layers_report *report, const tl_transformer *model);

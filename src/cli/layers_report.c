@@ -7,8 +7,15 @@
 
 #include "cli/layers.h"
 
-bool layers_fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f,
-                     layers_fit *fit)
+/* The exponent of y in x over the rows of one layer and head, and half of its 95 % interval
+ * (Student). */
+typedef struct {
+    double exponent, half;
+    size_t points;
+} fitted;
+
+/* False with fewer than three lengths, or where x hardly varies (by less than 1 %). */
+static bool fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f, fitted *fit)
 {
     double x[LAYERS_MOST], y[LAYERS_MOST], low = HUGE_VAL, high = -HUGE_VAL;
     double intercept, c00, c01, c11, squares;
@@ -52,9 +59,9 @@ static const char *head_text(char *text, size_t size, long head)
 static void print_fit(const char *what, const layers_row *row, size_t count, bool over_radius,
                       bool jt_f)
 {
-    layers_fit fit;
+    fitted fit;
 
-    if (layers_fit_rows(row, count, over_radius, jt_f, &fit))
+    if (fit_rows(row, count, over_radius, jt_f, &fit))
         printf("  %s %.3f +- %.3f", what, fit.exponent, fit.half);
     else if (count >= 3)
         printf("  %s - (no spread)", what);
@@ -135,9 +142,9 @@ static json_t *head_json(long head)
 
 static json_t *fit_json(const layers_row *row, size_t count, bool over_radius, bool jt_f)
 {
-    layers_fit fit;
+    fitted fit;
 
-    if (!layers_fit_rows(row, count, over_radius, jt_f, &fit)) return json_null();
+    if (!fit_rows(row, count, over_radius, jt_f, &fit)) return json_null();
     return json_pack("{s:o, s:o, s:I}", "exponent", tl_cli_json_real(fit.exponent), "half",
                      tl_cli_json_real(fit.half), "points", (json_int_t)fit.points);
 }

@@ -2,23 +2,17 @@
 #include <string.h>
 
 #include "cli/layers.h"
+#include "cli/words.h"
 #include "tightlip/weights.h"
 #include "tightlip/words.h"
 
-#define X(id, name) name,
-static const char *const families[] = {TL_FAMILY_LIST(X) NULL};
-#undef X
-#define X(id, name) name,
-static const char *const numberings[] = {TL_NUMBERING_LIST(X) NULL};
-#undef X
-
 #define LAYERS_OPTIONS(X)                                                                         \
-    X(RANDOM, "random", 0, CHOICE, "FAMILY", NULL, 0, 0, families,                                \
+    X(RANDOM, "random", 0, CHOICE, "FAMILY", NULL, 0, 0, tl_cli_family_words,                     \
       "no MODEL: weights at initialisation, as --config has them")                                \
     X(CONFIG, "config", 0, TEXT, "FILE", NULL, 0, 0, NULL, "the config.json of a random model")   \
     X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "of the weights and the search")   \
     X(TEXT, "text", 't', TEXT, "FILE", NULL, 0, 0, NULL, "a text")                                \
-    X(NUMBERING, "numbering", 0, CHOICE, "HOW", "words", 0, 0, numberings,                        \
+    X(NUMBERING, "numbering", 0, CHOICE, "HOW", "words", 0, 0, tl_cli_numbering_words,            \
       "how the text becomes ids: words or bytes numbered, for random models; or it is a list "    \
       "of ids")                                                                                   \
     X(IDS, "ids", 0, TEXT, "FILE", NULL, 0, 0, NULL, "a text as numbers of the vocabulary")       \

@@ -52,9 +52,11 @@ static tl_status run_weights(tl_cli_call *call, tl_error *err)
 
     for (size_t i = 0; status == TL_OK && i < tl_weights_count(file); i++) {
         const tl_weights_info t = tl_weights_about(file, i);
-        if (!call->json) print_tensor(&t);
-        tl_cli_json_append(&array, json_pack("{s:o,s:s,s:o}", "name", name_json(t.name), "dtype",
-                                             t.dtype, "shape", shape_json(&t)));
+        if (!call->json)
+            print_tensor(&t);
+        else
+            tl_cli_json_append(&array, json_pack("{s:o,s:s,s:o}", "name", name_json(t.name),
+                                                 "dtype", t.dtype, "shape", shape_json(&t)));
     }
     tl_weights_close(file);
     if (status == TL_OK && call->json) return tl_cli_json_print(array);

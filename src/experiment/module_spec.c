@@ -30,13 +30,6 @@ static tl_status check_keys(const tl_bindings *b, const config_setting_t *module
     return tl_config_keys(b->experiment, module, keys, PLAIN + TL_MODULE_NAMES, err);
 }
 
-static tl_status read_text(const tl_bindings *b, const config_setting_t *module, const char *key,
-                           char **out, tl_error *err)
-{
-    if (!config_setting_get_member(module, key)) return TL_OK;
-    return tl_bindings_text(b, module, key, NULL, out, err);
-}
-
 static tl_status read_setting(const tl_bindings *b, const config_setting_t *module,
                               module_setting *m, tl_error *err)
 {
@@ -47,14 +40,14 @@ static tl_status read_setting(const tl_bindings *b, const config_setting_t *modu
 
     if (!s) s = tl_config_require(b->experiment, module, "file", &at, err);
     if (!s) s = tl_bindings_text(b, module, "file", NULL, &m->file, err);
-    if (!s) s = read_text(b, module, "get", &m->get, err);
+    if (!s) s = tl_bindings_text(b, module, "get", NULL, &m->get, err);
     for (size_t i = 0; !s && i < TL_MODULE_NAMES; i++) {
-        s = read_text(b, module, tl_module_key(i), &m->name[i], err);
+        s = tl_bindings_text(b, module, tl_module_key(i), NULL, &m->name[i], err);
         m->spec.name[i] = m->name[i];
         named |= m->name[i] != NULL;
     }
     if (!s && !named) s = tl_config_require(b->experiment, module, "prefix", &at, err);
-    if (!s) s = read_text(b, module, "prefix", &m->prefix, err);
+    if (!s) s = tl_bindings_text(b, module, "prefix", NULL, &m->prefix, err);
     if (!s && turned) s = tl_config_boolean(b->experiment, turned, &m->spec.transposed, err);
     if (!s) s = tl_bindings_integer(b, module, "heads", NULL, 1, 100000, &heads, &found, err);
     if (!s && !found) s = tl_config_require(b->experiment, module, "heads", &at, err);
