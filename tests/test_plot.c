@@ -115,6 +115,19 @@ Test(plot, text_of_a_user_is_never_a_command)
     free(text);
 }
 
+Test(plot, a_long_title_has_lines_of_about_equal_length)
+{
+    char *text = script(
+        PLOT("\"x\": \"n\", \"xlabel\": \"n\", \"ylabel\": \"l\", \"searched\": true, \"title\": "
+             "\"aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa "
+             "aaaaaaaaa b\", \"log\": \"\", \"y\": [\"lower\"], \"bounds\": [], \"series\": []"),
+        "n,lower_log10\n1,0\n2,1\n");
+
+    expect_in(text, "set title 'aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa' . \"\\n\" . "
+                    "'aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa b' noenhanced");
+    free(text);
+}
+
 #ifdef TL_WITH_MUPARSER
 Test(plot, formulas_follow_the_axes)
 {

@@ -14,6 +14,9 @@ static const char *const grey[] = {"#000000", "#5A5A5A", "#8C8C8C", "#303030", "
 static const int found_point[] = {7, 5, 9, 13, 11, 15};
 static const char *const bound_dash[] = {"solid", "'-'", "'-.'", "'.'", "'--..'", "'_-'"};
 
+/* Bytes of a line of the title. */
+#define TITLE_WIDTH 88
+
 #define PICK(list, i) (list)[(i) % (sizeof(list) / sizeof *(list))]
 
 void tl_plot_quote(tl_buffer *b, const char *text)
@@ -37,21 +40,43 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Lines of at most `width` bytes, cut at blanks, as one gnuplot expression. */
-static void put_wrapped(tl_buffer *b, const char *text, size_t width)
+/* Bytes of the first line where none is longer than `width`, cut at a blank. */
+static size_t first_line(const char *text, size_t width)
 {
+    size_t cut = strlen(text);
+
+    if (cut <= width) return cut;
+    for (cut = width; cut > 0 && text[cut] != ' ';) cut--;
+    return cut > 0 ? cut : strcspn(text, " ");
+}
+
+static const char *next_line(const char *text, size_t width)
+{
+    text += first_line(text, width);
+    return text + strspn(text, " ");
+}
+
+static size_t lines_of(const char *text, size_t width)
+{
+    size_t lines = 0;
+
+    for (; *text; lines++) text = next_line(text, width);
+    return lines;
+}
+
+/* Lines of about equal length, as few as `TITLE_WIDTH` needs, as one gnuplot expression. */
+static void put_wrapped(tl_buffer *b, const char *text)
+{
+    const size_t lines = lines_of(text, TITLE_WIDTH);
+    size_t width = TITLE_WIDTH;
+
+    while (width > 1 && lines_of(text, width - 1) == lines) width--;
     while (*text) {
-        size_t cut = strlen(text);
+        const size_t length = first_line(text, width);
         char line[512];
-        if (cut > width) {
-            for (cut = width; cut > 0 && text[cut] != ' ';) cut--;
-            if (cut == 0) cut = strcspn(text, " ");
-        }
-        (void)memcpy(line, text, cut < sizeof line ? cut : sizeof line - 1);
-        line[cut < sizeof line ? cut : sizeof line - 1] = '\0';
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, text);
         tl_plot_quote(b, line);
-        text += cut;
-        while (*text == ' ') text++;
+        text = next_line(text, width);
         if (*text) tl_buffer_text(b, " . \"\\n\" . ");
     }
 }
@@ -61,10 +86,10 @@ void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest)
     const char *title = text_of(plot, "title"), *question = text_of(manifest, "question");
 
     if (!title[0]) title = text_of(manifest, "name");
-    put_wrapped(b, title, 88);
+    put_wrapped(b, title);
     if (question[0] && strcmp(question, title) != 0) {
         tl_buffer_text(b, " . \"\\n\" . ");
-        put_wrapped(b, question, 88);
+        put_wrapped(b, question);
     }
 }
 
