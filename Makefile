@@ -480,8 +480,14 @@ $(PC):
 	    'Version: $(VERSION)' 'Requires: gsl jansson libconfig' 'Cflags: -I$${includedir}' \
 	    'Libs: -L$${libdir} -ltightlip' 'Libs.private: -fopenmp $(LIBS)' > $@
 
+# The experiments with the data they need, as shipped: not what was put beside it.
+SHIPPED := $(EXPERIMENTS) $(wildcard experiments/README.md experiments/pretrained/*.cfg \
+    experiments/refuted/* experiments/data/*/README.md experiments/data/models/*.json \
+    experiments/data/text/alice.txt experiments/data/fashion_mnist/*.idx \
+    experiments/data/svtr/svtr_*.safetensors) experiments/livit/model.safetensors
+
 .PHONY: install
-install: all $(PC) $(MAN) $(COMPLETION) ## program, libraries, headers, manual, completion; PREFIX and DESTDIR
+install: all $(PC) $(MAN) $(COMPLETION) ## program, libraries, headers, manual, completion, experiments; PREFIX and DESTDIR
 	$(Q)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/include/tightlip
 	$(Q)install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
@@ -493,6 +499,8 @@ install: all $(PC) $(MAN) $(COMPLETION) ## program, libraries, headers, manual, 
 	$(Q)install -m 644 $(PC) $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	$(Q)install -D -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1
 	$(Q)install -D -m 644 $(COMPLETION) $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tightlip
+	$(Q)for file in $(SHIPPED); do \
+	    install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/tightlip/$$file || exit 1; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
@@ -502,7 +510,7 @@ uninstall: ## remove what install put there
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/tightlip.pc \
 	    $(DESTDIR)$(PREFIX)/share/man/man1/tightlip.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tightlip
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/tightlip
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/include/tightlip $(DESTDIR)$(PREFIX)/share/tightlip
 
 .PHONY: dist
 dist: ## a tarball of the committed sources that builds offline

@@ -4,16 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <libconfig.h>
 
 #include "cli/cli.h"
 
-#ifndef TL_DATADIR
-#define TL_DATADIR "/usr/local/share/tightlip"
-#endif
-
-enum { TEXT_SIZE = 512 };
+enum { TEXT_SIZE = 512, PLACE_SIZE = 4096 };
 
 static int is_config(const struct dirent *entry)
 {
@@ -63,7 +60,7 @@ static void read_titles(const char *path, const char *file, char name[TEXT_SIZE]
 
 static json_t *list_one(const char *directory, const char *file, bool json)
 {
-    char path[2 * TEXT_SIZE], name[TEXT_SIZE], question[TEXT_SIZE];
+    char path[PLACE_SIZE + TEXT_SIZE], name[TEXT_SIZE], question[TEXT_SIZE];
 
     snprintf(path, sizeof path, "%s/%s", directory, file);
     read_titles(path, file, name, question);
@@ -84,20 +81,36 @@ static int list_directory(json_t **array, const char *directory, bool json)
     return count;
 }
 
+/* Where `make install` puts them, from where the program lies: PREFIX/share beside PREFIX/bin,
+ * wherever the whole was moved. Empty where the system does not say. */
+static void find_installed(char place[PLACE_SIZE])
+{
+    const ssize_t length = readlink("/proc/self/exe", place, PLACE_SIZE - 1);
+    char *slash;
+
+    place[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 2; up++) /* the program, then bin */
+        if ((slash = strrchr(place, '/')) != NULL) *slash = '\0';
+    if (length > 0) {
+        const size_t used = strlen(place);
+        snprintf(place + used, PLACE_SIZE - used, "/share/tightlip/experiments");
+    }
+}
+
 /* Here, else where they are installed. Those in `pretrained` need weights that are not shipped. */
 json_t *tl_cli_list_experiments(bool json)
 {
-    static const char *const directories[][2] = {
-        {"experiments", "experiments/pretrained"},
-        {TL_DATADIR "/experiments", TL_DATADIR "/experiments/pretrained"}};
+    char installed[PLACE_SIZE], pretrained[PLACE_SIZE + TEXT_SIZE];
+    const char *const directories[] = {"experiments", installed};
     json_t *array = json_array();
 
+    find_installed(installed);
     for (size_t i = 0; i < CLI_COUNT_OF(directories); i++) {
-        if (list_directory(&array, directories[i][0], json) <= 0) continue;
-        (void)list_directory(&array, directories[i][1], json);
+        if (list_directory(&array, directories[i], json) <= 0) continue;
+        snprintf(pretrained, sizeof pretrained, "%s/pretrained", directories[i]);
+        (void)list_directory(&array, pretrained, json);
         return array;
     }
-    fprintf(stderr, "tightlip list: no experiments in ./%s or %s\n", directories[0][0],
-            directories[1][0]);
+    fprintf(stderr, "tightlip list: no experiments in ./experiments or %s\n", installed);
     return array;
 }

@@ -31,6 +31,18 @@ check manual sh -c "man --warnings=w -l '$prefix/share/man/man1/tightlip.1' 2>&1
     grep -q 'restarts' '$prefix/share/man/man1/tightlip.1'"
 check completion bash -c ". '$prefix/share/bash-completion/completions/tightlip' && \
     COMP_WORDS=(tightlip ver) COMP_CWORD=1 && _tightlip && [[ \${COMPREPLY[*]} == *verify* ]]"
+# From an empty directory: what is listed is installed, every path in it leads to a file, and it runs.
+mkdir "$root/empty"
+listed=$(cd "$root/empty" && "$prefix/bin/tightlip" list experiments | grep -c "$prefix/share/tightlip/experiments/")
+check "experiments: $listed listed" test "$listed" -eq "$(ls experiments/*.cfg experiments/pretrained/*.cfg | wc -l)"
+for cfg in "$prefix"/share/tightlip/experiments/*.cfg; do
+    lost=$(sed -n 's/^[^#"]*= *"\([^"]*\(data\|livit\)\/[^"]*\)".*/\1/p' "$cfg" | while read -r path; do
+        test -f "$(dirname "$cfg")/$path" || echo "$path"; done)
+    check "data of $cfg: $lost" test -z "$lost"
+done
+check 'an installed experiment' sh -c "cd '$root/empty' && \
+    '$prefix/bin/tightlip' run '$prefix/share/tightlip/experiments/svtr_growth.cfg' --shard 1/40 --no-plot > log 2>&1 && \
+    test -s results/*/cells.ndjson"
 if python3 -c 'import numpy' 2> /dev/null; then
     check python python3 -c "
 import subprocess, sys
