@@ -31,8 +31,7 @@ typedef enum {
     X(TL_START_PAIR, "pair", "two atoms at +-R w with equal masses")                              \
     X(TL_START_HEAVY_PAIR, "heavy-pair",                                                          \
       "two single tokens at +-R w, all others orthogonal to w; or a third of a turn apart")       \
-    X(TL_START_KAPPA, "kappa",                                                                    \
-      "theory_dot Theorem 5: two heavies that share every row's attention")                       \
+    X(TL_START_KAPPA, "kappa", "two heavy atoms that share the attention of every row")           \
     X(TL_START_LARGE_RADIUS, "large-radius", "one-hot attention: one token wins every row")       \
     X(TL_START_TWO_PHASE, "two-phase", "under a mask: heavy tokens first, then the bulk")         \
     X(TL_START_INTERLEAVED, "interleaved",                                                        \

@@ -6,6 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Of gcc's coverage runs: what a child has counted is lost with _exit. */
+extern void __gcov_dump(void) __attribute__((weak));
+
 static bool send_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {
@@ -93,7 +96,9 @@ static void be_rank(team_of_children *t, int rank, int fd, const tl_experiment *
     t->team.rank = rank;
     t->socket[0] = fd;
     t->last = h.dies_at;
-    _exit(tl_experiment_help(ex, &options, &err) ? 1 : 0);
+    const int code = tl_experiment_help(ex, &options, &err) ? 1 : 0;
+    if (__gcov_dump) __gcov_dump();
+    _exit(code);
 }
 
 bool team_start(team_of_children *t, int ranks, const tl_experiment *ex, team_habits habits)
