@@ -1,4 +1,4 @@
-/* From a manifest and a table to a gnuplot script and two pictures. */
+/* From a manifest and a table to a gnuplot script. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "experiment/plot.h"
-#include "support/experiment_run.h"
 
 #define PLOT(text) "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
 #define AXES "\"x\": \"n\", \"xlabel\": \"length\", \"ylabel\": \"norm\", \"searched\": true, "

@@ -1,0 +1,112 @@
+/* A directory of results to two pictures, and what may go wrong with gnuplot. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/experiment_run.h"
+
+static void write_results(scratch *dir, const char *manifest, const char *csv)
+{
+    cr_assert(scratch_write(dir, "manifest.json", manifest, strlen(manifest)));
+    cr_assert(scratch_write(dir, "data.csv", csv, strlen(csv)));
+}
+
+static void expect_in(const char *text, const char *fragment)
+{
+    cr_expect(strstr(text, fragment), "\"%s\" is missing in\n%s", fragment, text);
+}
+
+static const char basic[] =
+    "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {\"x\": \"n\", \"xlabel\": "
+    "\"n\", "
+    "\"ylabel\": \"norm\", \"searched\": true, \"log\": \"xy\", \"y\": [\"lower\", \"bounds\"], "
+    "\"bounds\": [\"sharp\", \"wide\"], \"series\": []}}}";
+static const char basic_csv[] = "n,lower_log10,bound:sharp,bound:wide\n10,1,1.5,40\n100,2,2.5,50\n";
+
+Test(plot_files, pictures_are_the_same_bytes_every_time)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    write_results(&dir, basic, basic_csv);
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    char *first = results_text(dir.directory, "plot.svg");
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    char *second = results_text(dir.directory, "plot.svg");
+    char *png = results_text(dir.directory, "plot.png");
+    cr_assert(first && second && png);
+    cr_expect_str_eq(first, second);
+    expect_in(first, "bound sharp");
+    cr_expect_eq(strncmp(png, "\x89PNG", 4), 0);
+    cr_expect(!results_exist(dir.directory, "plot.svg.partial"));
+    free(first);
+    free(second);
+    free(png);
+    scratch_clear(&dir);
+}
+
+Test(plot_files, missing_or_broken_inputs)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "manifest.json: cannot be opened");
+    write_results(&dir, "{", "n\n");
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+    write_results(&dir, "{}", "n\n");
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+    expect_in(err.text, "config.plot: expected an object");
+    scratch_clear(&dir);
+}
+
+/* On a full disk gnuplot cuts the drawing short and ends with 0. */
+Test(plot_files, gnuplot_that_runs_out_of_disk)
+{
+    static const char stand_in[] =
+        "#!/bin/sh\neval \"$(echo \"$3\" | sed 's/ = /=/g')\"\n"
+        "echo '<svg xmlns=\"x\"><path d=\"M0,0' > \"$svg\"\n: > \"$png\"\n";
+    scratch dir, path;
+    tl_error err = {0};
+    char search[2 * SCRATCH_PATH_SIZE];
+
+    cr_assert(scratch_init(&dir) && scratch_init(&path));
+    write_results(&dir, basic, basic_csv);
+    cr_assert(scratch_write(&path, "gnuplot", stand_in, strlen(stand_in)));
+    cr_assert_eq(chmod(path.path, 0755), 0);
+    (void)snprintf(search, sizeof search, "%s:%s", path.directory, getenv("PATH"));
+    cr_assert_eq(setenv("PATH", search, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "cut short: no space left on the device?");
+    cr_expect(!results_exist(dir.directory, "plot.svg"));
+    scratch_clear(&dir);
+    scratch_clear(&path);
+}
+
+/* A stand-in on PATH fails with a message; then there is no gnuplot at all. */
+Test(plot_files, gnuplot_that_fails_or_is_missing)
+{
+    static const char stand_in[] =
+        "#!/bin/sh\necho 'line 3: undefined' >&2\necho more >&2\nexit 7\n";
+    scratch dir, path;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir) && scratch_init(&path));
+    write_results(&dir, basic, basic_csv);
+    cr_assert(scratch_write(&path, "gnuplot", stand_in, strlen(stand_in)));
+    cr_assert_eq(chmod(path.path, 0755), 0);
+    cr_assert_eq(setenv("PATH", path.directory, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "plot.gp: exit code 7: line 3: undefined more");
+    cr_expect(!results_exist(dir.directory, "plot.svg"));
+    cr_assert_eq(setenv("PATH", dir.directory, 1), 0);
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_IO);
+    expect_in(err.text, "gnuplot: cannot be started: No such file or directory");
+    expect_in(err.text, "install gnuplot-nox");
+    scratch_clear(&dir);
+    scratch_clear(&path);
+}
