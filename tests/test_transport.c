@@ -127,6 +127,30 @@ Test(transport, small_masses_count)
     }
 }
 
+/* A share of 1e-9 moves between heavy atoms that hardly do: all that costs lies far below what the
+ * program's numbers are rounded to, if they are. */
+Test(transport, little_moves_among_heavy_atoms)
+{
+    gsl_rng *rng = draw_stream(74);
+
+    for (int i = 0; i < 100 * draw_effort(); i++) {
+        cloud p = {.m = 3, .d = 1, .a = {0.3, 0.3, 0.4}}, q = {.m = 4, .d = 1};
+        tl_transport t;
+        for (size_t k = 0; k < 3; k++) {
+            p.x[k] = q.x[k] = 4 * random_normal(rng);
+            q.a[k] = p.a[k];
+        }
+        q.x[3] = 4 * random_normal(rng);
+        q.a[3] = 1e-9;
+        q.a[0] -= 1e-9;
+        cr_assert_eq(tl_transport_w2(1, 3, p.x, p.a, 4, q.x, q.a, NULL, &t, NULL), TL_OK);
+        const double truth = sorted(&p, &q);
+        cr_expect(t.upper - t.lower <= 1e-4 * truth, "%.9g, %.9g", t.lower, t.upper);
+        cr_expect_float_eq(t.upper, truth, 1e-4 * truth, "%.9g, %.9g", t.upper, truth);
+    }
+    gsl_rng_free(rng);
+}
+
 Test(transport, what_is_refused)
 {
     const double x[] = {0, 1}, bad[] = {0, NAN}, half[] = {.5, .5}, short_[] = {.5, .4},

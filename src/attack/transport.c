@@ -8,14 +8,16 @@
 
 #include "attack/internal.h"
 
-/* Masses are whole multiples of 2^-50: glp_exact takes whole numbers as they are and approximates
- * others to 1e-9. */
+/* Masses are whole multiples of 2^-50, and costs of 2^-50 of the largest while a basis is looked
+ * for: glp_exact takes whole numbers as they are and approximates others to 1e-9, which times the
+ * mass of a heavy atom may be more than all that is moved. */
 static const double UNIT = 1125899906842624.0;
 
 typedef struct {
     size_t d, m, n;
     double *a, *b;    /* whole multiples of the unit */
     double *cost;     /* m x n */
+    double dear;      /* the largest cost, or 1 */
     double *u, *v;    /* potentials */
     double *plan;     /* m x n, in units */
     double *fraction; /* max(m, n) */
@@ -97,7 +99,7 @@ static void fill(const transport *t, glp_prob *lp)
             const int column = i * n + j + 1, rows[] = {0, i + 1, m + j + 1};
             const double ones[] = {0, 1, 1};
             glp_set_col_bnds(lp, column, GLP_LO, 0, 0);
-            glp_set_obj_coef(lp, column, t->cost[i * n + j]);
+            glp_set_obj_coef(lp, column, round(t->cost[i * n + j] / t->dear * UNIT));
             glp_set_mat_col(lp, column, j + 1 < n ? 2 : 1, rows, ones);
         }
 }
@@ -117,7 +119,7 @@ static tl_status solve(transport *t)
     (void)glp_simplex(lp, &settings); /* any basis will do */
     solved = glp_exact(lp, &settings) == 0 && glp_get_status(lp) == GLP_OPT;
     for (int i = 0; solved && i < m; i++) {
-        t->u[i] = glp_get_row_dual(lp, i + 1);
+        t->u[i] = glp_get_row_dual(lp, i + 1) / UNIT * t->dear;
         for (int j = 0; j < n; j++) t->plan[i * n + j] = glp_get_col_prim(lp, i * n + j + 1);
     }
     glp_delete_prob(lp);
@@ -172,6 +174,9 @@ tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a, 
                 status = tl_fail(err, TL_ERR_DOMAIN,
                                  "transport: atoms %zu and %zu: expected a finite distance", i, j);
         }
+    t.dear = 0;
+    for (size_t k = 0; k < m * n; k++) t.dear = fmax(t.dear, t.cost[k]);
+    if (!(t.dear > 0)) t.dear = 1;
     if (!status) {
         status = solve(&t);
         if (status) (void)tl_fail(err, status, "transport: the linear program is not solved");
