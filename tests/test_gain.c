@@ -92,14 +92,37 @@ Test(gain, rises_and_can_be_found_again)
     cr_expect(before > 1.5, "%g", before);
 }
 
+/* A mass as small as allowed is best here, and reached. */
+Test(gain, no_atom_is_lighter_than_the_least)
+{
+    static const double least[] = {0.1, 1e-2, 1e-3};
+
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        const tl_gain_settings settings = {
+            .restarts = 3, .evaluations = 150, .least_mass = least[i], .seed = 7};
+        measure_line l = two_atoms(3, 0.2);
+        tl_measure *mu = NULL;
+        double gain = 0;
+        cr_assert_eq(tl_gain_search(l.layer, l.mu, l.ball, &settings, &mu, &gain, NULL), TL_OK);
+        const double p = exp(fmin(mu->log_mass[0], mu->log_mass[1]));
+        cr_expect(p >= least[i] * (1 - 1e-12), "%g", p);
+        cr_expect(p < 1.5 * least[i], "%g, gain %g", p, gain);
+        tl_measure_free(mu);
+        measure_line_clear(&l);
+    }
+}
+
 Test(gain, refuses_what_has_no_slopes)
 {
-    const tl_gain_settings none = {.restarts = 0, .evaluations = 1}, one = {1, 1, 1, 0};
+    const tl_gain_settings none = {.restarts = 0, .evaluations = 1}, one = {1, 1, 0, 1, 0},
+                           rare = {1, 1, 0.2, 1, 0}, many = {1, 1, 0.3, 1, 0};
     measure_line l = two_atoms(2, 0.1);
     tl_measure *mu = NULL;
     double gain;
 
     cr_expect_eq(tl_gain_search(l.layer, l.mu, l.ball, &none, &mu, &gain, NULL), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_gain_search(l.layer, l.mu, l.ball, &rare, &mu, &gain, NULL), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_gain_search(l.layer, l.mu, l.ball, &many, &mu, &gain, NULL), TL_ERR_ARGUMENT);
     l.mu->x[1] = 5; /* outside [-2, 2] */
     cr_expect_eq(tl_gain_search(l.layer, l.mu, l.ball, &one, &mu, &gain, NULL), TL_ERR_DOMAIN);
     cr_expect_null(mu);

@@ -65,6 +65,32 @@ Test(measure_attack, small_budgets_reach_the_slopes)
     }
 }
 
+/* The third start is the steepest way itself: no luck is needed. */
+Test(measure_attack, the_steepest_way_is_a_start)
+{
+    static const double mass[] = {0.494, 1e-4, 0.5059};
+
+    for (int i = 0; i < 2; i++) {
+        const double R = 4 + i, x[] = {-R, 0.5, R};
+        measure_line l = measure_line_at(-1, 3, x, R);
+        for (int k = 0; k < 3; k++) l.mu->log_mass[k] = log(mass[k]);
+        const tl_measure_attack p = {
+            .layer = l.layer, .mu = l.mu, .domain = l.ball, .epsilon = 1e-5, .parts = 2};
+        tl_slopes s;
+        double distance;
+        cr_assert_eq(tl_slopes_find(l.layer, l.mu, l.ball, 8, 1, &s, NULL), TL_OK);
+        const tl_measure_attack_settings three = {.restarts = 3, .steps = 2, .seed = 1};
+        tl_measure_attack_result r;
+        cr_assert_eq(tl_measure_attack_run(&p, &three, &r, NULL), TL_OK);
+        cr_expect(s.pointwise > 5 * s.move);
+        cr_expect_float_eq(r.ratio, s.pointwise, 0.02 * s.pointwise);
+        cr_expect_float_eq(recomputed(&p, r.nu, &distance), r.effect, 1e-9);
+        tl_measure_attack_clear(&r);
+        tl_slopes_clear(&s);
+        measure_line_clear(&l);
+    }
+}
+
 /* A = 1, (-3, 3): whole atoms 1.0000, a small share moved to 0.5 gives 1.633. */
 Test(measure_attack, a_small_mass_goes_far)
 {

@@ -36,15 +36,17 @@ void tl_slopes_clear(tl_slopes *slopes);
 typedef struct {
     size_t restarts;    /* the first from the given measure, the others from random ones */
     size_t evaluations; /* of each */
+    double least_mass;  /* of each atom; 0: e^-40, whose slope only far smaller epsilons feel */
     uint64_t seed, cell;
 } tl_gain_settings;
 
 /* The measure at which splitting pays most: maximises pointwise / move over the atoms (as many as
- * given has, in the domain) and masses (e^-40 and more) by random steps that are kept where they
- * help. *out is owned by the caller; *gain is its ratio, no less than that of given. Both suprema
- * over y in the slopes are lower bounds, so the gain is one too, move being exact. A pure function
- * of its arguments. Errors: those of tl_slopes_find, TL_ERR_ARGUMENT (no restart or evaluation).
- * Cost: restarts x evaluations slopes. */
+ * given has, in the domain) and masses (least_mass and more) by random steps that are kept where
+ * they help. *out is owned by the caller; *gain is its ratio, no less than that of given. Both
+ * suprema over y in the slopes are lower bounds, so the gain is one too, move being exact. A pure
+ * function of its arguments. Errors: those of tl_slopes_find, TL_ERR_ARGUMENT (no restart or
+ * evaluation; a least mass that is negative or above 1/m^2, or above one of given). Cost: restarts
+ * x evaluations slopes. */
 TL_MUST_USE tl_status tl_gain_search(const tl_layer *layer, const tl_measure *given,
                                      const tl_domain *domain, const tl_gain_settings *settings,
                                      tl_measure **out, double *gain, tl_error *err);

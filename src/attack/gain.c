@@ -9,7 +9,7 @@
 #include "tightlip/rng.h"
 #include "tightlip/slopes.h"
 
-/* Log-masses reach from 0 down to this: e^-40 is far below what a budget can feel. */
+/* Log-masses reach from 0 down to this unless the caller says. */
 static const double LOG_MASS_LEAST = -40;
 /* Peaks over y are looked for from every atom and this many other points. */
 enum { PEAK_STARTS = 3 };
@@ -19,17 +19,28 @@ typedef struct {
     const tl_layer *layer;
     const tl_domain *domain;
     size_t m, d;
+    double least; /* log-mass */
     uint64_t seed;
 } task;
 
-/* Log-masses that sum to one. */
-static void normalise(size_t m, double *w)
+/* Log-masses that sum to one, none below the least: the largest pays for what is raised. That
+ * leaves it above the least, which is at most 1/m^2. */
+static void normalise(const task *t, double *w)
 {
-    double top = w[0], sum = 0;
+    size_t top = 0;
+    double sum = 0, raised = 0;
 
-    for (size_t k = 1; k < m; k++) top = fmax(top, w[k]);
-    for (size_t k = 0; k < m; k++) sum += exp(w[k] - top);
-    for (size_t k = 0; k < m; k++) w[k] -= top + log(sum);
+    for (size_t k = 1; k < t->m; k++)
+        if (w[k] > w[top]) top = k;
+    const double most = w[top];
+    for (size_t k = 0; k < t->m; k++) sum += exp(w[k] - most);
+    for (size_t k = 0; k < t->m; k++) {
+        w[k] -= most + log(sum);
+        if (!(w[k] < t->least)) continue;
+        raised += exp(t->least) - exp(w[k]);
+        w[k] = t->least;
+    }
+    if (raised > 0) w[top] = log(exp(w[top]) - raised);
 }
 
 /* 0 where the slopes cannot be had: such a measure is never kept. */
@@ -52,9 +63,9 @@ static void random_start(const task *t, gsl_rng *rng, double *x, double *w)
 {
     for (size_t k = 0; k < t->m; k++) {
         tl_domain_random(t->domain, rng, gsl_rng_uniform(rng) < 0.5, x + k * t->d);
-        w[k] = LOG_MASS_LEAST / 2 * gsl_rng_uniform(rng) * gsl_rng_uniform(rng);
+        w[k] = t->least / 2 * gsl_rng_uniform(rng) * gsl_rng_uniform(rng);
     }
-    normalise(t->m, w);
+    normalise(t, w);
 }
 
 /* One atom moves, or its mass changes, or both. */
@@ -68,8 +79,8 @@ static void take_step(const task *t, double step, gsl_rng *rng, double *x, doubl
             x[k * t->d + r] += step * reach * gsl_ran_gaussian(rng, 1);
         tl_domain_project(t->domain, x + k * t->d);
     }
-    if (what != 1) w[k] = fmax(w[k] + 10 * step * gsl_ran_gaussian(rng, 1), LOG_MASS_LEAST);
-    normalise(t->m, w);
+    if (what != 1) w[k] += 10 * step * gsl_ran_gaussian(rng, 1);
+    normalise(t, w);
 }
 
 /* In place; trial has room for both. */
@@ -128,20 +139,43 @@ static tl_status climb_all(const task *t, const tl_measure *given, const tl_gain
     return status;
 }
 
+static tl_status check_settings(const tl_measure *given, const tl_gain_settings *settings,
+                                tl_error *err)
+{
+    const double m = (double)given->m, least = settings->least_mass;
+
+    if (settings->restarts < 1 || settings->evaluations < 1)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "worst measure: expected at least 1 restart and 1 evaluation");
+    if (!(least >= 0) || least > 1 / (m * m))
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "worst measure: expected a least mass from 0 to 1/%zu^2, found %g", given->m,
+                       least);
+    for (size_t k = 0; k < given->m; k++)
+        if (given->log_mass[k] < log(least))
+            return tl_fail(err, TL_ERR_ARGUMENT,
+                           "worst measure: expected masses of at least %g, found %g in row %zu",
+                           least, exp(given->log_mass[k]), k);
+    return TL_OK;
+}
+
 tl_status tl_gain_search(const tl_layer *layer, const tl_measure *given, const tl_domain *domain,
                          const tl_gain_settings *settings, tl_measure **out, double *gain,
                          tl_error *err)
 {
-    const task t = {
-        .layer = layer, .domain = domain, .m = given->m, .d = given->d, .seed = settings->seed};
+    const double least = settings->least_mass > 0 ? log(settings->least_mass) : LOG_MASS_LEAST;
+    const task t = {.layer = layer,
+                    .domain = domain,
+                    .m = given->m,
+                    .d = given->d,
+                    .least = least,
+                    .seed = settings->seed};
     tl_slopes slopes = {0};
     /* What is refused there is refused here, with the same words. */
     tl_status status = tl_slopes_find(layer, given, domain, 1, settings->seed, &slopes, err);
 
     tl_slopes_clear(&slopes);
     *out = NULL;
-    if (!status && (settings->restarts < 1 || settings->evaluations < 1))
-        status = tl_fail(err, TL_ERR_ARGUMENT,
-                         "worst measure: expected at least 1 restart and 1 evaluation");
+    if (!status) status = check_settings(given, settings, err);
     return status ? status : climb_all(&t, given, settings, out, gain, err);
 }

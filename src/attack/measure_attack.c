@@ -1,14 +1,12 @@
 #include "tightlip/measure_attack.h"
 
-#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attack/internal.h"
+#include "attack/leads.h"
 #include "attack/parts.h"
-#include "tightlip/linalg.h"
-#include "tightlip/norm.h"
 #include "tightlip/rng.h"
 #include "tightlip/transport.h"
 
@@ -61,71 +59,6 @@ static tl_status check(const tl_measure_attack *p, const tl_measure_attack_setti
     return tl_attack_check_domain(p->domain, p->mu, err);
 }
 
-/* A random point: of the domain, or within some spreads of the atoms. */
-static void random_point(const tl_parts *p, gsl_rng *rng, double *y)
-{
-    const tl_measure *mu = p->problem->mu;
-
-    if (p->problem->domain) {
-        tl_domain_random(p->problem->domain, rng, gsl_rng_uniform(rng) < 0.5, y);
-        return;
-    }
-    const size_t k = gsl_rng_uniform_int(rng, p->m), l = gsl_rng_uniform_int(rng, p->m);
-    for (size_t r = 0; r < p->d; r++)
-        y[r] = mu->x[k * p->d + r] +
-               2 * (mu->x[l * p->d + r] - mu->x[k * p->d + r]) * gsl_rng_uniform(rng) +
-               p->problem->epsilon * gsl_ran_gaussian(rng, 1);
-}
-
-/* A share of one atom that the whole budget carries to a random point; all else stays. */
-static void start_far(const tl_parts *p, gsl_rng *rng, double *share, double *D)
-{
-    const size_t k = gsl_rng_uniform_int(rng, p->m), d = p->d, at = k * p->parts;
-    const double *z = p->problem->mu->x + k * d;
-
-    random_point(p, rng, D + at * d);
-    for (size_t r = 0; r < d; r++) D[at * d + r] -= z[r];
-    const double square = tl_attack_square(d, D + at * d, D + (at + 1) * d);
-    double part = p->problem->epsilon * p->problem->epsilon / (p->a[k] * square);
-    part = fmin(fmax(part, 1e-12), 0.5);
-    share[at] = part;
-    for (size_t i = 1; i < p->parts; i++) share[at + i] = (1 - part) / (double)(p->parts - 1);
-}
-
-/* Shares and moves of restart r; moves are shortened to the budget later. D is zero and shares are
- * equal on entry. */
-static void make_start(const tl_parts *p, const double *top, size_t r, gsl_rng *rng, double *share,
-                       double *D)
-{
-    const size_t n = p->m * p->parts, d = p->d;
-    const double epsilon = p->problem->epsilon;
-
-    if (r < 2) { /* whole atoms, along the top movement */
-        for (size_t i = 0; i < n * d; i++)
-            D[i] = (r ? -epsilon : epsilon) * top[i / d / p->parts * d + i % d];
-        return;
-    }
-    if (p->parts > 1 && r % 3 == 2) {
-        start_far(p, rng, share, D);
-        return;
-    }
-    for (size_t i = 0; i < n * d; i++) D[i] = epsilon * gsl_ran_gaussian(rng, 1);
-    if (p->parts == 1) return;
-    if (r % 3 == 0) { /* halves of every atom apart */
-        for (size_t i = 0; i < n * d; i++)
-            if (i / d % p->parts == 1) D[i] = -D[i - d];
-        return;
-    }
-    for (size_t k = 0; k < p->m; k++) { /* random shares, some of them tiny */
-        double sum = 0;
-        for (size_t i = 0; i < p->parts; i++) {
-            share[k * p->parts + i] = pow(10, -4 * gsl_rng_uniform(rng));
-            sum += share[k * p->parts + i];
-        }
-        for (size_t i = 0; i < p->parts; i++) share[k * p->parts + i] /= sum;
-    }
-}
-
 /* The share of one atom's first part times `factor`, its move over the root of it: the same cost.
  */
 static bool reshare(const tl_parts *p, size_t k, double factor, double *share, double *D)
@@ -175,7 +108,7 @@ typedef struct {
 } outcome;
 
 static void restart(const tl_measure_attack *problem, const tl_measure_attack_settings *settings,
-                    size_t parts, const double *top, size_t r, outcome *o)
+                    size_t parts, const tl_leads *leads, size_t r, outcome *o)
 {
     const size_t n = problem->mu->m * parts, d = problem->mu->d;
     gsl_rng *rng = tl_rng_stream_alloc(settings->seed, settings->cell, r);
@@ -186,31 +119,16 @@ static void restart(const tl_measure_attack *problem, const tl_measure_attack_se
     if (!o->status) {
         o->D = o->share + n;
         for (size_t i = 0; i < n; i++) o->share[i] = 1 / (double)parts;
-        make_start(&p, top, r, rng, o->share, o->D);
-        tl_parts_share(&p, o->share);
-        o->status = tl_parts_ascend(&p, settings->steps, o->D, &o->effect);
+        o->status = tl_leads_start(leads, &p, r, rng, o->share, o->D);
+        if (!o->status) {
+            tl_parts_share(&p, o->share);
+            o->status = tl_parts_ascend(&p, settings->steps, o->D, &o->effect);
+        }
         if (!o->status && parts > 1)
             o->status = adapt_shares(&p, settings->steps, o->share, o->D, &o->effect);
     }
     tl_parts_clear(&p);
     if (rng) gsl_rng_free(rng);
-}
-
-/* The top movement of whole atoms (m x d): joint block, in lengths of each atom's own move. */
-static tl_status top_movement(const tl_measure_attack *p, double **top, tl_error *err)
-{
-    const size_t m = p->mu->m, d = p->mu->d;
-    tl_measure *shares = NULL;
-    tl_norm_result norm = {0};
-    tl_status status = tl_measure_alloc(&shares, m, d, p->mu->x, NULL, p->mu->log_mass, err);
-
-    *top = calloc(m * d, sizeof **top);
-    if (!status && !*top) status = TL_ERR_MEMORY;
-    if (!status) status = tl_norm_compute(p->layer, shares, TL_NORM_2, *top, &norm, err);
-    for (size_t i = 0; !status && i < m * d; i++)
-        (*top)[i] /= fmax(exp(shares->log_mass[i / d] / 2), 1e-150);
-    tl_measure_free(shares);
-    return status;
 }
 
 static tl_status best_of(const tl_measure_attack *problem, size_t parts, const outcome *all,
@@ -244,7 +162,7 @@ static tl_status best_of(const tl_measure_attack *problem, size_t parts, const o
 
 static tl_status run_parts(const tl_measure_attack *problem,
                            const tl_measure_attack_settings *settings, size_t parts,
-                           const double *top, tl_measure_attack_result *result, tl_error *err)
+                           const tl_leads *leads, tl_measure_attack_result *result, tl_error *err)
 {
     const size_t count = settings->restarts;
     outcome *all = calloc(count, sizeof *all);
@@ -252,7 +170,7 @@ static tl_status run_parts(const tl_measure_attack *problem,
 
     if (!all) return tl_fail(err, TL_ERR_MEMORY, "attack: no memory");
 #pragma omp parallel for schedule(dynamic)
-    for (size_t r = 0; r < count; r++) restart(problem, settings, parts, top, r, &all[r]);
+    for (size_t r = 0; r < count; r++) restart(problem, settings, parts, leads, r, &all[r]);
     status = best_of(problem, parts, all, count, result, err);
     for (size_t r = 0; r < count; r++) free(all[r].share);
     free(all);
@@ -263,16 +181,16 @@ tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                 const tl_measure_attack_settings *settings,
                                 tl_measure_attack_result *result, tl_error *err)
 {
-    double *top = NULL;
+    tl_leads leads = {0};
     tl_status status = check(problem, settings, err);
 
     *result = (tl_measure_attack_result){0};
-    if (!status) status = top_movement(problem, &top, err);
+    if (!status) status = tl_leads_find(&leads, problem, settings->seed, err);
     /* One part first: what whole atoms reach, splitting reaches as well. */
-    if (!status) status = run_parts(problem, settings, 1, top, result, err);
+    if (!status) status = run_parts(problem, settings, 1, &leads, result, err);
     if (!status && problem->parts > 1)
-        status = run_parts(problem, settings, problem->parts, top, result, err);
-    free(top);
+        status = run_parts(problem, settings, problem->parts, &leads, result, err);
+    tl_leads_clear(&leads);
     if (status) tl_measure_attack_clear(result);
     return status;
 }

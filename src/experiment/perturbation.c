@@ -24,7 +24,7 @@ size_t tl_attack_columns_of(const tl_experiment *ex)
 
 static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_error *err)
 {
-    static const char *const keys[] = {"restarts", "evaluations"};
+    static const char *const keys[] = {"restarts", "evaluations", "least_mass"};
     tl_attack_wish *wish = &ex->attack;
     tl_status s;
 
@@ -32,9 +32,12 @@ static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_er
     wish->worst_restarts = 8;
     wish->worst_evaluations = 300;
     if (!at) return TL_OK;
-    s = tl_config_keys(ex, at, keys, 2, err);
+    const config_setting_t *least = config_setting_get_member(at, "least_mass");
+    s = tl_config_keys(ex, at, keys, 3, err);
     if (!s) s = tl_config_count(ex, at, "restarts", 1, MOST, &wish->worst_restarts, err);
-    return s ? s : tl_config_count(ex, at, "evaluations", 1, MOST, &wish->worst_evaluations, err);
+    if (!s) s = tl_config_count(ex, at, "evaluations", 1, MOST, &wish->worst_evaluations, err);
+    if (!s && least) s = tl_config_real(ex, least, &wish->worst_least_mass, err);
+    return s;
 }
 
 tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err)
@@ -221,6 +224,7 @@ tl_status tl_attack_worst(const tl_experiment *ex, const tl_cell *cell, tl_measu
 {
     const tl_gain_settings settings = {.restarts = ex->attack.worst_restarts,
                                        .evaluations = ex->attack.worst_evaluations,
+                                       .least_mass = ex->attack.worst_least_mass,
                                        .seed = cell->settings.seed,
                                        .cell = cell->index};
     double gain;

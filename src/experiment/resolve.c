@@ -82,10 +82,11 @@ tl_status tl_resolve(tl_experiment *ex, tl_error *err)
         bad = bad || fill(attack, "parts", json_integer((json_int_t)ex->attack.parts));
         json_t *worst = json_object_get(attack, "worst");
         if (worst)
-            bad =
-                bad ||
-                fill(worst, "restarts", json_integer((json_int_t)ex->attack.worst_restarts)) ||
-                fill(worst, "evaluations", json_integer((json_int_t)ex->attack.worst_evaluations));
+            bad = bad ||
+                  fill(worst, "restarts", json_integer((json_int_t)ex->attack.worst_restarts)) ||
+                  fill(worst, "evaluations",
+                       json_integer((json_int_t)ex->attack.worst_evaluations)) ||
+                  fill(worst, "least_mass", json_real(ex->attack.worst_least_mass));
     }
     bad = bad || fill(root, "certify", json_boolean(ex->certify));
     bad = bad || json_object_set_new(root, "bounds", bound_keys(ex));

@@ -25,6 +25,7 @@ typedef struct {
     size_t restarts, steps, parts;
     bool worst; /* not at the tokens: at the measure where splitting pays most */
     size_t worst_restarts, worst_evaluations;
+    double worst_least_mass; /* 0: any */
 } tl_attack_wish;
 
 enum { TL_NETWORK_EPSILONS_MAX = 65 };
