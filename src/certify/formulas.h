@@ -6,6 +6,8 @@
 
 /* min over b of the weighted Schur test, plus ||A|| r^2; README section 4.2. */
 void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
+/* +inf for widths above 64; README section 15. */
+void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h);
 /* At the tokens; README sections 13 and 5.3. */
 void tl_certify_lipschitznorm(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_released(arb_t value, const tl_certify_facts *f, size_t h);
@@ -19,6 +21,7 @@ void tl_certify_scsa_sharp(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_2(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_2_printed(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f);
+void tl_certify_sharp_local(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
 /* +inf where the domain is no ellipsoid. */
 void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);

@@ -93,6 +93,9 @@ void tl_certify_norm2(arb_t norm, const arb_mat_t M, slong prec);
 void tl_certify_norm2_of(arb_t norm, size_t rows, size_t cols, const double *a, slong prec);
 /* ||L R||_2 without forming the product where the inner width is the smallest of the three. */
 void tl_certify_norm2_product(arb_t norm, const arb_mat_t L, const arb_mat_t R, slong prec);
+/* M := near a diagonal matrix Q'M Q, Q near orthogonal, M symmetric: midpoints, nothing certified.
+ * O(d^3) a sweep. */
+void tl_certify_jacobi(arb_mat_t M, arb_mat_t Q, slong prec);
 /* Euclidean length of n entries. */
 void tl_certify_length(arb_t length, arb_srcptr x, size_t n, slong prec);
 
