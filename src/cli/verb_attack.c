@@ -155,12 +155,12 @@ static void print_report(const attack_report *report)
     tl_cli_print_setting(stdout, p->layer, p->measure, p->domain, report->from);
     printf("local      %.12g, the norm at X: the limit of the ratio%s\n",
            report->row[0].result.local, report->residual != 0 ? ", with the residual branch" : "");
-    printf("\n%-12s %-14s %-12s %-14s %-14s %-12s %s\n", "epsilon", "effect", "ratio", "start",
+    printf("\n%-12s %-14s %-12s %-18s %-14s %-12s %s\n", "epsilon", "effect", "ratio", "start",
            "least bound", "key", "bound/ratio");
     for (size_t i = 0; i < report->count; i++) {
         const attack_row *row = &report->row[i];
         const tl_attack_result *r = &row->result;
-        printf("%-12.6g %-14.9g %-12.9g %-14.14s ", row->epsilon, r->effect, r->ratio,
+        printf("%-12.6g %-14.9g %-12.9g %-18.18s ", row->epsilon, r->effect, r->ratio,
                tl_attack_start_name(r->start));
         if (!row->least) {
             printf("none\n");
