@@ -53,10 +53,21 @@ static const char *const problems[] = {
     "'heads':[{'Q':[[1,0.5]],'V':[[1,1]]},{'Q':[[0.1,0.2],[1,2]],'V':[[1,-1]]}],"
     "'output':[[1,0.5],[0,2]]},'tokens':[[1,0],[0.5,0.25],[0,-1]]",
     "'heads':[{'Q':[[2]],'V':[[3]]}]},'tokens':[[1]]",
+    "'heads':[{'Q':[[2,1]],'V':[[3,-1]]}]},'tokens':[[1,0],[0.5,0]]",
+    "'heads':[{'Q':[[2,1]],'V':[[3,-1]]}]},'tokens':[[1,0],[0.5,0]],'multiplicity':[999,30000001]",
+    "'mask':'causal','heads':[{'Q':[[2,1]],'V':[[3,-1]]}]},'tokens':[[1,0],[0.5,0],[1,1],[0,0]]",
+    "'mask':[[1,0,1],[1,1,0],[0,0,1]],'heads':[{'Q':[[2,1],[0,1]],'V':[[3,-1]]}]},"
+    "'tokens':[[1,0],[0.5,0],[1,1]]",
+    "'heads':[{'Q':[[1,0.5,0,0,1,2,0,1,3,1,1,0,1]],'V':[[1,0,0,0,0,0,0,1,0,0,0,0,1]]},"
+    "{'Q':[[1,0.5,0,0,1,2,0,1,3,1,1,0,1],[1,0,0,1,0,0,0,0,0,0,-1,-1,3]],"
+    "'V':[[1,0,0,0,0,2,0,0,0,1,0,0,0]]}]},"
+    "'tokens':[[1,0,0,0,0,0,0,0,0,0,0,0,0],[0,0.5,0.25,0,0,0,0,0,0,0,0,0,1]]",
+    "'heads':[{'Q':[[1,0.5]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]],'log_mass':[-0."
+    "6931471805599453,-0.6931471805599453]",
 };
 
 /* The first problem of kind sigmoid, of kind cosine and of kind l2. */
-enum { L2 = sizeof problems / sizeof problems[0] - 3, COSINE = L2 - 2, SIGMOID = COSINE - 4 };
+enum { L2 = sizeof problems / sizeof problems[0] - 9, COSINE = L2 - 2, SIGMOID = COSINE - 4 };
 
 /* By query of the same ball as the certificate's. */
 static double log_double(const tl_problem *problem, const tl_bound *bound)
@@ -93,6 +104,10 @@ static const struct {
     {"half-softmax", 1e-11},
     {"schur", 1e-11},
     {"kernel", 1e-11},
+    {"exact-1d", 1e-10},
+    {"l2-inf", 1e-10},
+    {"l2-mean-field", 1e-9},
+    {"l2-fro", 1e-9},
     {"newhouse-inf2", 1e-11},
     {"sharp-local", 1e-3},
     {"sharp-inf2", 1e-11},

@@ -22,6 +22,9 @@ void tl_certify_kim_2(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_2_printed(arb_t value, const tl_certify_facts *f);
 void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f);
 void tl_certify_sharp_local(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_inf(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
 /* +inf where the domain is no ellipsoid. */
 void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);

@@ -1,0 +1,155 @@
+#include "certify/boxes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    double upper;
+    double lo[TL_CERTIFY_BOXES_DIM], hi[TL_CERTIFY_BOXES_DIM];
+} box;
+
+typedef struct {
+    const tl_certify_boxes *problem;
+    box *heap; /* largest upper first */
+    size_t size;
+    double pruned, reached;
+} search;
+
+static void push(search *s, const box *b)
+{
+    size_t i = s->size++;
+
+    for (; i > 0 && s->heap[(i - 1) / 2].upper < b->upper; i = (i - 1) / 2)
+        s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = *b;
+}
+
+static void pop(search *s, box *b)
+{
+    *b = s->heap[0];
+    const box last = s->heap[--s->size];
+    size_t i = 0;
+
+    for (size_t child = 1; child < s->size; child = 2 * i + 1) {
+        if (child + 1 < s->size && s->heap[child + 1].upper > s->heap[child].upper) child++;
+        if (s->heap[child].upper <= last.upper) break;
+        s->heap[i] = s->heap[child];
+        i = child;
+    }
+    s->heap[i] = last;
+}
+
+static double middle_of(const tl_certify_boxes *p, const box *b, size_t i)
+{
+    const double middle = b->lo[i] + (b->hi[i] - b->lo[i]) / 2;
+
+    return p->whole[i] ? floor(middle) : middle;
+}
+
+static void keep(search *s, const box *b)
+{
+    const tl_certify_boxes *p = s->problem;
+    double middle[TL_CERTIFY_BOXES_DIM];
+
+    if (b->upper <= s->reached * (1 + p->tolerance)) {
+        s->pruned = fmax(s->pruned, b->upper);
+        return;
+    }
+    for (size_t i = 0; i < p->dim; i++) middle[i] = middle_of(p, b, i);
+    s->reached = fmax(s->reached, p->upper(p->context, middle, middle));
+    push(s, b);
+}
+
+/* The side whose halving brings the larger bound down most. A bound of a part is at most that of
+ * the whole; a NaN counts as no bound. */
+static void halve(const tl_certify_boxes *p, const box *whole, box part[2])
+{
+    double least = (double)INFINITY;
+
+    part[0] = part[1] = *whole; /* still a cover where no side can be halved */
+    for (size_t i = 0; i < p->dim; i++) {
+        const double middle = middle_of(p, whole, i);
+        box tried[2] = {*whole, *whole};
+        if (whole->lo[i] >= whole->hi[i]) continue;
+        tried[0].hi[i] = middle;
+        tried[1].lo[i] = p->whole[i] ? middle + 1 : middle;
+        for (int k = 0; k < 2; k++)
+            tried[k].upper = fmin(whole->upper, p->upper(p->context, tried[k].lo, tried[k].hi));
+        const double high = fmax(tried[0].upper, tried[1].upper);
+        const double low = fmax(fmin(tried[0].upper, tried[1].upper), 0);
+        if (!(high + low / 2 < least)) continue;
+        least = high + low / 2;
+        memcpy(part, tried, sizeof tried);
+    }
+}
+
+double tl_certify_boxes_max(const tl_certify_boxes *p)
+{
+    search s = {.problem = p};
+    box whole = {.upper = (double)INFINITY};
+
+    s.heap = malloc((p->budget + 2) * sizeof *s.heap);
+    if (!s.heap) return (double)INFINITY;
+    memcpy(whole.lo, p->lo, sizeof whole.lo);
+    memcpy(whole.hi, p->hi, sizeof whole.hi);
+    whole.upper = fmin(whole.upper, p->upper(p->context, p->lo, p->hi));
+    keep(&s, &whole);
+    for (size_t split = 0; s.size > 0 && split < p->budget; split++) {
+        box part[2];
+        if (s.heap[0].upper <= s.reached * (1 + p->tolerance) || s.reached >= p->ceiling) break;
+        pop(&s, &whole);
+        halve(p, &whole, part);
+        keep(&s, &part[0]);
+        keep(&s, &part[1]);
+    }
+    const double bound = s.size > 0 ? fmax(s.pruned, s.heap[0].upper) : s.pruned;
+    free(s.heap);
+    return bound;
+}
+
+double tl_certify_up(const arb_t x)
+{
+    arf_t end;
+    double value = (double)INFINITY;
+
+    if (!arb_is_finite(x)) return value;
+    arf_init(end);
+    arb_get_ubound_arf(end, x, TL_CERTIFY_BOX_BITS);
+    value = arf_get_d(end, ARF_RND_CEIL);
+    arf_clear(end);
+    return value;
+}
+
+double tl_certify_down(const arb_t x)
+{
+    arf_t end;
+    double value = -(double)INFINITY;
+
+    if (!arb_is_finite(x)) return value;
+    arf_init(end);
+    arb_get_lbound_arf(end, x, TL_CERTIFY_BOX_BITS);
+    value = arf_get_d(end, ARF_RND_FLOOR);
+    arf_clear(end);
+    return value;
+}
+
+void tl_certify_product_max(arb_t product, const arb_t x0, const arb_t x1, slong prec)
+{
+    arb_t half, x;
+
+    arb_init(half);
+    arb_init(x);
+    arb_set_d(half, 0.5);
+    /* The point of [x0, x1] nearest to 1/2, or 1/2 where that is not decided. */
+    arb_set(x, half);
+    if (arb_lt(x1, half))
+        arb_set(x, x1);
+    else if (arb_gt(x0, half))
+        arb_set(x, x0);
+    arb_sub_ui(half, x, 1, prec);
+    arb_neg(half, half);
+    arb_mul(product, x, half, prec);
+    arb_clear(x);
+    arb_clear(half);
+}
