@@ -30,7 +30,7 @@ Test(search_names, objectives)
     }
     expect_distinct(names, COUNT(all));
     cr_expect_eq(tl_objective_from_name("nor", &found), TL_ERR_ARGUMENT);
-    cr_expect_str_eq(tl_objective_name((tl_objective)COUNT(all)), "?");
+    cr_expect_str_eq(tl_objective_name((tl_objective)COUNT(all)), "unknown");
 }
 
 Test(search_names, starts)
@@ -49,8 +49,8 @@ Test(search_names, starts)
     expect_distinct(texts, COUNT(texts));
     /* A neighbour is recorded, and cannot be asked for. */
     cr_expect_eq(tl_start_from_name("neighbour", &found), TL_ERR_ARGUMENT);
-    cr_expect_str_eq(tl_start_text(TL_START_NEIGHBOUR), "?");
-    cr_expect_str_eq(tl_start_name((tl_start)(TL_START_COUNT + 1)), "?");
+    cr_expect_str_eq(tl_start_text(TL_START_NEIGHBOUR), "unknown");
+    cr_expect_str_eq(tl_start_name((tl_start)(TL_START_COUNT + 1)), "unknown");
 }
 
 Test(search_names, reasons_to_stop)
@@ -62,5 +62,5 @@ Test(search_names, reasons_to_stop)
 
     for (size_t i = 0; i < COUNT(all); i++) names[i] = tl_stop_name(all[i]);
     expect_distinct(names, COUNT(all));
-    cr_expect_str_eq(tl_stop_name((tl_stop)COUNT(all)), "?");
+    cr_expect_str_eq(tl_stop_name((tl_stop)COUNT(all)), "unknown");
 }

@@ -8,22 +8,13 @@
 
 #include "attack/internal.h"
 #include "tightlip/linalg.h"
+#include "tightlip/names.h"
 #include "tightlip/rng.h"
 
 /* Restarts 0 to 3 go along the two top singular directions, both ways; 4 is the hint's. */
 enum { SINGULAR_STARTS = 4, HINT_START = 4 };
 
-const char *tl_attack_start_name(tl_attack_start start)
-{
-    switch (start) {
-#define X(id, name) \
-    case id:        \
-        return name;
-        TL_ATTACK_START_LIST(X)
-#undef X
-    }
-    return "?";
-}
+TL_DEFINE_NAME(tl_attack_start_name, tl_attack_start, TL_ATTACK_START_LIST)
 
 void tl_attack_defaults(tl_attack_settings *settings)
 {

@@ -7,29 +7,11 @@
 
 #include "attention/domain_kinds.h"
 #include "tightlip/linalg.h"
+#include "tightlip/names.h"
 
-static const char *const names[] = {
-#define X(id, name, text) [id] = name,
-    TL_DOMAIN_LIST(X)
-#undef X
-};
+TL_DEFINE_NAME(tl_domain_name, tl_domain_kind, TL_DOMAIN_LIST)
 
-enum { KINDS = sizeof names / sizeof names[0] };
-
-const char *tl_domain_name(tl_domain_kind kind)
-{
-    return (size_t)kind < KINDS ? names[kind] : "unknown";
-}
-
-tl_status tl_domain_from_name(const char *name, tl_domain_kind *kind)
-{
-    for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(names[i], name) == 0) {
-            *kind = (tl_domain_kind)i;
-            return TL_OK;
-        }
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_FROM_NAME(tl_domain_from_name, tl_domain_kind, TL_DOMAIN_LIST)
 
 tl_status tl_domain_new(tl_domain **out, tl_domain_kind kind, size_t d, tl_error *err)
 {

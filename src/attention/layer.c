@@ -5,55 +5,15 @@
 #include <string.h>
 
 #include "tightlip/linalg.h"
+#include "tightlip/names.h"
 
-static const char *const kind_names[] = {
-#define X(id, name) [id] = name,
-    TL_KIND_LIST(X)
-#undef X
-};
+TL_DEFINE_NAME(tl_kind_name, tl_kind, TL_KIND_LIST)
 
-static const char *const mask_names[] = {
-#define X(id, name) [id] = name,
-    TL_MASK_LIST(X)
-#undef X
-};
+TL_DEFINE_NAME(tl_mask_name, tl_mask, TL_MASK_LIST)
 
-enum {
-    KIND_COUNT = sizeof kind_names / sizeof kind_names[0],
-    MASK_COUNT = sizeof mask_names / sizeof mask_names[0]
-};
+TL_DEFINE_FROM_NAME(tl_kind_from_name, tl_kind, TL_KIND_LIST)
 
-const char *tl_kind_name(tl_kind kind)
-{
-    return (size_t)kind < KIND_COUNT ? kind_names[kind] : "unknown";
-}
-
-const char *tl_mask_name(tl_mask mask)
-{
-    return (size_t)mask < MASK_COUNT ? mask_names[mask] : "unknown";
-}
-
-tl_status tl_kind_from_name(const char *name, tl_kind *kind)
-{
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(name, kind_names[i]) == 0) {
-            *kind = (tl_kind)i;
-            return TL_OK;
-        }
-    }
-    return TL_ERR_ARGUMENT;
-}
-
-tl_status tl_mask_from_name(const char *name, tl_mask *mask)
-{
-    for (size_t i = 0; i < MASK_COUNT; i++) {
-        if (strcmp(name, mask_names[i]) == 0) {
-            *mask = (tl_mask)i;
-            return TL_OK;
-        }
-    }
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_FROM_NAME(tl_mask_from_name, tl_mask, TL_MASK_LIST)
 
 /* Copies a rows x cols array after looking at every entry; `what` names it in messages. */
 static tl_status copy_matrix(double **out, const double *a, size_t rows, size_t cols,

@@ -6,34 +6,15 @@
 #include <string.h>
 
 #include "attention/norm_work.h"
+#include "tightlip/names.h"
 
 /* Joint blocks up to this size go to LAPACK; above, Lanczos is faster and as good as its residual.
  */
 static const size_t DENSE_SIZE = 512;
 
-const char *tl_norm_name(tl_norm norm)
-{
-    switch (norm) {
-#define X(id, name, text) \
-    case id:              \
-        return name;
-        TL_NORM_LIST(X)
-#undef X
-    }
-    return "?";
-}
+TL_DEFINE_NAME(tl_norm_name, tl_norm, TL_NORM_LIST)
 
-tl_status tl_norm_from_name(const char *name, tl_norm *norm)
-{
-#define X(id, word, text)          \
-    if (strcmp(name, word) == 0) { \
-        *norm = id;                \
-        return TL_OK;              \
-    }
-    TL_NORM_LIST(X)
-#undef X
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_FROM_NAME(tl_norm_from_name, tl_norm, TL_NORM_LIST)
 
 static void work_clear(tl_norm_work *w)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bounds/internal.h"
+#include "tightlip/names.h"
 
 static const tl_bound *const table[] = {
     &tl_bound_castin_general,  &tl_bound_castin_mean_field,
@@ -30,17 +31,7 @@ static const tl_bound *const part[] = {&tl_bound_l2_form_a, &tl_bound_l2_form_b,
 
 enum { COUNT = sizeof table / sizeof table[0], PARTS = sizeof part / sizeof part[0] };
 
-const char *tl_scope_name(tl_scope scope)
-{
-    switch (scope) {
-#define X(id, name, text) \
-    case id:              \
-        return name;
-        TL_SCOPE_LIST(X)
-#undef X
-    }
-    return "unknown";
-}
+TL_DEFINE_NAME(tl_scope_name, tl_scope, TL_SCOPE_LIST)
 
 const char *tl_provenance_name(tl_provenance provenance)
 {

@@ -8,21 +8,12 @@
 #include <string.h>
 
 #include "certify/certificate.h"
+#include "tightlip/names.h"
 
 /* Double precision leaves a relative residual of 1e-11 in iterated singular pairs. */
 static const double default_slack = 1e-10;
 
-const char *tl_verdict_name(tl_verdict verdict)
-{
-    switch (verdict) {
-#define X(id, name, text) \
-    case id:              \
-        return name;
-        TL_VERDICT_LIST(X)
-#undef X
-    }
-    return "unknown";
-}
+TL_DEFINE_NAME(tl_verdict_name, tl_verdict, TL_VERDICT_LIST)
 
 void tl_certify_cleanup(void)
 {

@@ -5,20 +5,11 @@
 #include <string.h>
 
 #include "certify/exact.h"
+#include "tightlip/names.h"
 
 enum { MOST = TL_EXACT_COORDINATES };
 
-const char *tl_exact_place_name(tl_exact_place place)
-{
-    switch (place) {
-#define X(id, name) \
-    case id:        \
-        return name;
-        TL_EXACT_PLACE_LIST(X)
-#undef X
-    }
-    return "unknown";
-}
+TL_DEFINE_NAME(tl_exact_place_name, tl_exact_place, TL_EXACT_PLACE_LIST)
 
 /* Kept pieces that the lower bound has passed meanwhile. */
 static void forget(tl_exact_search *s)

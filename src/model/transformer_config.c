@@ -5,29 +5,12 @@
 #include <jansson.h>
 
 #include "model/transformer.h"
+#include "tightlip/names.h"
 #include "tightlip/problem.h"
 
-static const char *const family_names[TL_FAMILY_COUNT] = {
-#define X(id, name) [id] = name,
-    TL_FAMILY_LIST(X)
-#undef X
-};
+TL_DEFINE_NAME(tl_family_name, tl_family, TL_FAMILY_LIST)
 
-const char *tl_family_name(tl_family family)
-{
-    return (size_t)family < TL_FAMILY_COUNT ? family_names[family] : "unknown";
-}
-
-tl_status tl_family_from_name(const char *name, tl_family *family)
-{
-    for (size_t i = 0; i < TL_FAMILY_COUNT; i++) {
-        if (strcmp(name, family_names[i]) == 0) {
-            *family = (tl_family)i;
-            return TL_OK;
-        }
-    }
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_FROM_NAME(tl_family_from_name, tl_family, TL_FAMILY_LIST)
 
 /* The first failure stays; readers after it do nothing. */
 typedef struct {

@@ -5,19 +5,10 @@
 #include <string.h>
 
 #include "tightlip/file.h"
+#include "tightlip/names.h"
 #include "tightlip/tokenizer.h"
 
-tl_status tl_numbering_from_name(const char *name, tl_numbering *numbering)
-{
-#define X(id, word)                \
-    if (strcmp(name, word) == 0) { \
-        *numbering = id;           \
-        return TL_OK;              \
-    }
-    TL_NUMBERING_LIST(X)
-#undef X
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_FROM_NAME(tl_numbering_from_name, tl_numbering, TL_NUMBERING_LIST)
 
 static bool is_blank(char c)
 {

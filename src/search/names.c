@@ -1,79 +1,21 @@
-#include <string.h>
-
+#include "tightlip/names.h"
 #include "tightlip/search.h"
 
-const char *tl_objective_name(tl_objective objective)
-{
-    switch (objective) {
-#define X(id, name, text) \
-    case id:              \
-        return name;
-        TL_OBJECTIVE_LIST(X)
-#undef X
-    }
-    return "?";
-}
-
-tl_status tl_objective_from_name(const char *name, tl_objective *objective)
-{
-#define X(id, word, text)          \
-    if (strcmp(name, word) == 0) { \
-        *objective = id;           \
-        return TL_OK;              \
-    }
-    TL_OBJECTIVE_LIST(X)
-#undef X
-    return TL_ERR_ARGUMENT;
-}
+TL_DEFINE_NAME(tl_objective_name, tl_objective, TL_OBJECTIVE_LIST)
+TL_DEFINE_FROM_NAME(tl_objective_from_name, tl_objective, TL_OBJECTIVE_LIST)
+TL_DEFINE_FROM_NAME(tl_start_from_name, tl_start, TL_START_LIST)
+TL_DEFINE_NAME(tl_stop_name, tl_stop, TL_STOP_LIST)
 
 const char *tl_start_name(tl_start start)
 {
-    switch (start) {
-#define X(id, name, text) \
-    case id:              \
-        return name;
-        TL_START_LIST(X)
-#undef X
+    switch ((int)start) {
+        TL_START_LIST(TL_NAMES_CASE)
     case TL_START_NEIGHBOUR:
         return "neighbour";
     }
-    return "?";
+    return "unknown";
 }
 
-const char *tl_start_text(tl_start start)
-{
-    switch (start) {
-#define X(id, name, text) \
-    case id:              \
-        return text;
-        TL_START_LIST(X)
-#undef X
-    case TL_START_COUNT:
-        break;
-    }
-    return "?";
-}
-
-tl_status tl_start_from_name(const char *name, tl_start *start)
-{
-#define X(id, word, text)          \
-    if (strcmp(name, word) == 0) { \
-        *start = id;               \
-        return TL_OK;              \
-    }
-    TL_START_LIST(X)
-#undef X
-    return TL_ERR_ARGUMENT;
-}
-
-const char *tl_stop_name(tl_stop stop)
-{
-    switch (stop) {
-#define X(id, name) \
-    case id:        \
-        return name;
-        TL_STOP_LIST(X)
-#undef X
-    }
-    return "?";
-}
+#define TEXT(value, name, text) TL_NAMES_CASE(value, text)
+#define TEXTS(X) TL_START_LIST(TEXT)
+TL_DEFINE_NAME(tl_start_text, tl_start, TEXTS)

@@ -7,7 +7,7 @@ import sys
 LEVEL = {"base": 0, "linalg": 1, "attention": 2, "bounds": 3, "search": 3, "attack": 3, "certify": 3,
          "model": 3, "robust": 3, "experiment": 4, "cli": 5}
 # The module behind each public header.
-HEADER = {"status": "base", "rng": "base", "text": "base", "file": "base", "version": "base",
+HEADER = {"status": "base", "names": "base", "rng": "base", "text": "base", "file": "base", "version": "base",
           "linalg": "linalg", "attention": "attention", "domain": "attention",
           "invert": "attention", "jacobian": "attention", "norm": "attention", "problem": "attention",
           "bounds": "bounds", "lofast": "bounds",
