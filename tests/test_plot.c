@@ -167,6 +167,22 @@ Test(plot, equal_bounds_of_several_series_are_drawn_once)
     drop(&d);
 }
 
+/* Seven short entries stand in two columns below, six in one. */
+Test(plot, a_long_legend_below_has_two_columns)
+{
+    const char *manifest =
+        PLOT(AXES "\"log\": \"\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [\"h\"],"
+                  "\"legend\": \"below\"");
+    char *six = script(manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n");
+    char *seven =
+        script(manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n1,7,1\n");
+
+    expect_in(six, "set key outside center bottom vertical maxcols 1 invert");
+    expect_in(seven, "set key outside center bottom vertical maxrows 4 width -2 invert");
+    free(six);
+    free(seven);
+}
+
 Test(plot, lines_join_medians)
 {
     drawing d;

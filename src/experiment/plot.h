@@ -51,6 +51,9 @@ typedef struct {
     tl_curve *curve; /* owned */
 } tl_plot;
 
+/* Whether the plot's `only` leaves that row in. */
+bool tl_plot_shows(const json_t *plot, const tl_table *table, size_t row);
+
 TL_MUST_USE tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table,
                                       tl_error *err);
 void tl_plot_clear(tl_plot *plot);
@@ -76,6 +79,9 @@ bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, doub
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);
+/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. */
+void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size);
+void tl_plot_key(tl_buffer *b, const tl_plot *p);
 /* Title and question as one gnuplot expression. */
 void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest);
 /* The whole script of a plot of kind "map". */

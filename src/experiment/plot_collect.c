@@ -45,7 +45,8 @@ static double category(tl_plot *p, char *name)
 static void find_categories(tl_plot *p, size_t col)
 {
     for (size_t row = 0; col != SIZE_MAX && row < p->table->rows; row++)
-        if (isnan(tl_table_number(p->table, row, col))) p->categories = true;
+        if (tl_plot_shows(p->plot, p->table, row) && isnan(tl_table_number(p->table, row, col)))
+            p->categories = true;
     if (p->categories) p->xlog = false;
 }
 
@@ -137,9 +138,10 @@ static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_
 
     for (size_t row = 0; row < p->table->rows; row++) {
         bool certified;
-        double x = x_of(p, row, xcol), y = y_of(p, row, what, &certified);
         char series[120];
         tl_curve *curve;
+        if (!tl_plot_shows(p->plot, p->table, row)) continue;
+        const double x = x_of(p, row, xcol), y = y_of(p, row, what, &certified);
         if (isnan(x) || !isfinite(y)) continue;
         series_of(p, row, series, sizeof series);
         size_t which = series_index(p, series);

@@ -25,6 +25,11 @@ TL_MUST_USE tl_status tl_plot_key_title(const tl_experiment *ex, json_t *out,
 const char *tl_plot_y_lacks(const tl_experiment *ex, const char *name);
 tl_status tl_plot_key_memory(const tl_experiment *ex, tl_error *err);
 
+/* `only`: an object from names of variables to lists of their values. */
+TL_MUST_USE tl_status tl_plot_only_read(const tl_experiment *ex, json_t *out,
+                                        const config_setting_t *group, const char *const *variables,
+                                        tl_error *err);
+
 /* `formulas`: a list of { title; y }, y a formula over the variable of the x axis. */
 TL_MUST_USE tl_status tl_plot_formulas_read(const tl_experiment *ex, json_t *out,
                                             const config_setting_t *group, tl_error *err);

@@ -202,7 +202,7 @@ static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_
                              const char *const *variables, tl_error *err)
 {
     static const char *const keys[] = {
-        "kind",  "x",   "log",   "y",    "series", "bounds",   "xlabel",   "ylabel",
+        "kind",  "x",   "log",   "y",    "series", "only",     "bounds",   "xlabel", "ylabel",
         "title", "fit", "style", "ymin", "ymax",   "formulas", "exponent", "legend"};
     static const char *const places[] = {"right", "below"}; /* the first unless given */
     static const char *const styles[] = {"linespoints", "points", "lines"};
@@ -210,6 +210,7 @@ static tl_status read_curves(const tl_experiment *ex, json_t *out, const config_
 
     if (!s) s = read_axes(ex, out, group, variables, err);
     if (!s) s = read_series(ex, out, group, variables, err);
+    if (!s) s = tl_plot_only_read(ex, out, group, variables, err);
     if (!s) s = read_bounds(ex, out, group, err);
     if (!s) s = read_y(ex, out, group, err);
     if (!s) s = tl_plot_formulas_read(ex, out, group, err);

@@ -130,19 +130,9 @@ static tl_status put_data(tl_buffer *b, const tl_plot *p, const tl_axis *axis, t
 
 static void put_legend(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
 {
-    const json_t *exponent = json_object_get(p->plot, "exponent");
     char legend[400];
-    double constant, error;
-    tl_fit fit;
-    bool fitted = json_is_true(json_object_get(p->plot, "fit")) && tl_fit_line(curve, &fit);
 
-    (void)snprintf(legend, sizeof legend, "%s", curve->legend);
-    if (fitted && exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
-        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend,
-                       fit.slope, fit.error, constant);
-    else if (fitted)
-        (void)snprintf(legend, sizeof legend, "%s, slope %.2f ± %.2f", curve->legend, fit.slope,
-                       fit.error);
+    tl_plot_legend(p, curve, legend, sizeof legend);
     tl_plot_quote(b, legend);
 }
 
@@ -204,7 +194,7 @@ static void put_bound(tl_buffer *b, const tl_plot *p, size_t c, bool infinity)
 
     tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 2 dt %s lc rgb '%s' title ", c,
                     PICK(bound_dash, shared ? curve->bound_index : curve->bound_index + 1), colour);
-    tl_plot_quote(b, curve->legend);
+    put_legend(b, p, curve);
     put_lone_points(b, curve, c, infinity, colour);
 }
 
@@ -230,16 +220,11 @@ static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
 
 static void put_frame(tl_buffer *b, const tl_plot *p, const tl_axis *x, const tl_axis *y)
 {
-    const bool below = strcmp(text_of(p->plot, "legend"), "below") == 0;
-
     tl_buffer_text(b, "set encoding utf8\n"
                       "set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1\n"
                       "set border 3 lc rgb '#555555'\n"
                       "set tics nomirror out\n");
-    tl_buffer_print(b,
-                    "set key outside %s vertical %sinvert Left reverse noenhanced "
-                    "samplen 2.5 spacing 1.25 font ',11'\n",
-                    below ? "center bottom" : "right top", below ? "maxcols 1 " : "");
+    tl_plot_key(b, p);
     put_label(b, p, "xlabel");
     put_label(b, p, "ylabel");
     tl_buffer_print(b, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", x->low, x->high,

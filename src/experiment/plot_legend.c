@@ -1,0 +1,47 @@
+/* The legend of a plot: its entries and where it stands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment/plot.h"
+
+/* Bytes of an entry that fits into half the width; entries that one column shows. */
+#define LEGEND_SHORT 66
+#define LEGEND_ROWS 6
+
+void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size)
+{
+    const json_t *exponent = json_object_get(p->plot, "exponent");
+    double constant, error;
+    tl_fit fit;
+    bool fitted =
+        json_is_true(json_object_get(p->plot, "fit")) && !curve->bound && tl_fit_line(curve, &fit);
+
+    (void)snprintf(legend, size, "%s", curve->legend);
+    if (fitted && exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
+        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend, fit.slope,
+                       fit.error, constant);
+    else if (fitted)
+        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f", curve->legend, fit.slope, fit.error);
+}
+
+/* A legend below is set in two columns where one would be long and every entry is short. gnuplot
+ * takes the entries for a fifth wider than they are. */
+void tl_plot_key(tl_buffer *b, const tl_plot *p)
+{
+    const char *place = json_string_value(json_object_get(p->plot, "legend"));
+    const bool below = place && strcmp(place, "below") == 0;
+    size_t longest = 0;
+
+    tl_buffer_text(b, "set key outside ");
+    for (size_t c = 0; c < p->curves; c++) {
+        char legend[400];
+        tl_plot_legend(p, &p->curve[c], legend, sizeof legend);
+        if (strlen(legend) > longest) longest = strlen(legend);
+    }
+    if (below && p->curves > LEGEND_ROWS && longest <= LEGEND_SHORT)
+        tl_buffer_print(b, "center bottom vertical maxrows %zu width -%zu ", (p->curves + 1) / 2,
+                        longest / 5);
+    else
+        tl_buffer_text(b, below ? "center bottom vertical maxcols 1 " : "right top vertical ");
+    tl_buffer_text(b, "invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'\n");
+}
