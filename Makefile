@@ -304,6 +304,10 @@ cluster: all mpi-check ## ranks, and the job scripts under a Slurm of one node (
 	@if [ -x $(MPI_PROGRAM) ]; then tests/cluster/slurm.sh $(PROGRAM) $(MPI_PROGRAM); \
 	 else tests/cluster/slurm.sh $(PROGRAM); fi
 
+.PHONY: cluster-cost
+cluster-cost: all ## what ranks cost in processor time: the figures of experiments/cluster/README.md
+	@$(MAKE) $(MPI_PROGRAM) && python3 tests/cluster/cost.py $(PROGRAM) $(MPI_PROGRAM)
+
 .PHONY: verify-results
 verify-results: all ## every witness under results/ and experiments/refuted/ in ball arithmetic
 	@python3 tests/support/verified.py $(PROGRAM) $(sort $(dir $(wildcard results/*/cells.ndjson))) experiments/refuted

@@ -11,13 +11,28 @@ static void path_of(char *out, const scratch *dir, const char *name)
     (void)snprintf(out, SCRATCH_PATH_SIZE, "%s", scratch_path((scratch *)dir, name));
 }
 
+static void keep_last(void *context, const tl_progress *progress)
+{
+    *(tl_progress *)context = *progress;
+}
+
+/* Progress counts the cells of the share. */
 static void run_shard(const tl_experiment *ex, const char *where, size_t shard, size_t shards)
 {
+    const size_t cells = tl_experiment_cells(ex);
+    const size_t share = cells * shard / shards - cells * (shard - 1) / shards;
     tl_error err = {0};
-    const tl_run_options options = {
-        .directory = where, .threads = 1 + (int)(shard % 2), .shard = shard, .shards = shards};
+    tl_progress last = {0};
+    const tl_run_options options = {.directory = where,
+                                    .threads = 1 + (int)(shard % 2),
+                                    .shard = shard,
+                                    .shards = shards,
+                                    .progress = keep_last,
+                                    .context = &last};
 
     cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    cr_expect_eq(last.cells_done, share, "%zu of %zu", shard, shards);
+    cr_expect_eq(last.cells, share, "%zu of %zu", shard, shards);
     cr_expect_not(results_exist(where, "data.csv"));
 }
 

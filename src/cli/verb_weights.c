@@ -37,10 +37,15 @@ static void print_name(const char *name)
 
 static void print_tensor(const tl_weights_info *t)
 {
+    int used = 0;
+
     printf("%-7s ", t->dtype);
     for (size_t k = 0; k < t->rank && k < TL_WEIGHTS_RANK_MAX; k++)
-        printf("%s%zu", k > 0 ? " x " : "", t->shape[k]);
-    printf("%s  ", t->rank == 0 ? "one number" : t->rank > TL_WEIGHTS_RANK_MAX ? " x .." : "");
+        used += printf("%s%zu", k > 0 ? " x " : "", t->shape[k]);
+    used += printf("%s", t->rank == 0                    ? "one number"
+                         : t->rank > TL_WEIGHTS_RANK_MAX ? " x .."
+                                                         : "");
+    printf("%*s  ", used < 12 ? 12 - used : 0, "");
     print_name(t->name);
 }
 

@@ -196,8 +196,9 @@ static void emit(tl_schedule *run, tl_work *work)
 static void report(tl_schedule *run, uint64_t items_done)
 {
     const tl_run_options *options = run->options;
-    tl_progress progress = {.cells_done = run->next,
-                            .cells = run->cells,
+    const size_t from = run->partial->from;
+    tl_progress progress = {.cells_done = run->next - from,
+                            .cells = run->cells - from,
                             .items_done = items_done,
                             .items = run->items,
                             .seconds = omp_get_wtime() - run->started};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """mpi.py PROGRAM [KILLS]: runs shared by the ranks of mpirun. The same bytes as one process for any number of ranks, with
 and without warm starts; a rank that is killed, a launcher that is interrupted, ranks that do not agree: the message
-says so, no finished record is lost, and --resume ends in the same bytes. KILLS more ranks are killed at random times.
-Last line: `N passed, N failed`."""
+says so, no finished record is lost, and --resume ends in the same bytes. KILLS more ranks are killed at random times;
+how many of them were hit before and after the first record is printed. Last line: `N passed, N failed`."""
 import json
 import os
 import pathlib
@@ -51,6 +51,33 @@ def launch(ranks, *command):
 def finish(process, seconds=120):
     _, talk = process.communicate(timeout=seconds)
     return process.returncode, talk
+
+
+def has_ranks(launcher):
+    """Whether one of its processes still runs."""
+    try:
+        children = pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        return any(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" for pid in children)
+    except OSError:
+        return True  # they change
+
+
+def finish_or_end(process, seconds=120):
+    """True where the launcher did not end by itself. OpenMPI 4.1's can lock up in its own end (PMIx_server_finalize waits
+    for a lock that nobody holds any more) once a rank was killed; with every rank gone for ten seconds it is ended."""
+    began = alone = time.monotonic()
+    while time.monotonic() - began < seconds:
+        try:
+            process.communicate(timeout=0.5)
+            return False
+        except subprocess.TimeoutExpired:
+            alone = time.monotonic() if has_ranks(process) else alone
+        if time.monotonic() - alone > 10:
+            break
+    expect(not has_ranks(process), f"ranks live on {seconds} s after one was killed")
+    process.kill()
+    process.communicate()
+    return True
 
 
 def same(directory, whole):
@@ -131,18 +158,23 @@ def ended_early(program, tmp, config, whole):
 
 def killed_at_random(program, tmp, config, whole, kills):
     out = tmp / "random"
+    hit = early = stuck = 0
     for i in range(kills):
         process, rank = launch(3, program, "run", config, "-o", out, "--no-plot", "--resume"), random.randrange(3)
         time.sleep(random.random() * 3)
         pid = process_of(process, rank) if process.poll() is None else None
         if pid:
             os.kill(pid, signal.SIGKILL)
-        finish(process)
+            hit, early = hit + 1, early + (not kept(out))
+        stuck += finish_or_end(process)
         expect(all(json.loads(line) for line in kept(out)), f"kill {i}, rank {rank}: a torn record")
         if i % 3 == 2 or i == kills - 1:
             code, talk = finish(launch(2, program, "run", config, "-o", out, "--resume"))
             expect(code == 0 and same(out, whole), f"kill {i}: resume: exit code {code}: {talk[-300:]}")
             shutil.rmtree(out)
+    if kills:
+        print(f"{hit} ranks killed, {early} of them before the first record, {kills - hit} runs had ended or not begun; "
+              f"{stuck} launchers did not end by themselves")
 
 
 def disagreement(program, tmp, config):
