@@ -19,7 +19,10 @@
     "[{\"key\":\"sharp\",\"log10\":0.4},{\"key\":\"mine\",\"log10\":0.2,\"refuted\":true}]," \
     "\"witness\":{\"name\":\"</script>\"}}\n"                                                \
     "{\"cell\":1,\"variables\":{\"n\":3,\"A\":\"y\"},\"lower\":null,\"why\":\"no luck\","    \
-    "\"bounds\":[],\"witness\":null}\n"
+    "\"bounds\":[],\"witness\":null}\n"                                                      \
+    "{\"cell\":2,\"variables\":{},\"lower\":{\"log10\":1},\"best_bound\":\"sharp\","         \
+    "\"bounds\":[{\"key\":\"sharp\",\"log10\":2}],\"witness\":null}\n"                       \
+    "{\"cell\":3,\"variables\":{},\"lower\":{\"log10\":1},\"bounds\":[],\"witness\":null}\n"
 
 static size_t count(const char *text, const char *word)
 {
@@ -45,11 +48,13 @@ Test(report, every_row_and_nothing_unescaped)
     cr_assert_eq(tl_experiment_report(twice, 2, out, &err), TL_OK, "%s", err.text);
     char *page = results_text(where, "report.html");
     cr_assert(page);
-    cr_expect_eq(count(page, "<tr>"), 2 * (1 + 2));
+    cr_expect_eq(count(page, "<tr>"), 2 * (1 + 4));
     cr_expect(strstr(page, "a &lt; b &amp; &quot;c&quot;"));
     cr_expect(strstr(page, "<td>&lt;x&gt;</td>"));
     cr_expect(strstr(page, "refutes</span> mine"));
     cr_expect(strstr(page, "failed</span>: no luck"));
+    cr_expect_eq(count(page, "below every bound"), 2, "once, where there is one");
+    cr_expect_eq(count(page, "download its witness"), 2);
     cr_expect(strstr(page, "The paper: so"));
     cr_expect(strstr(page, "--seed 7"));
     /* A witness cannot end the element it stands in. */
@@ -63,6 +68,12 @@ Test(report, every_row_and_nothing_unescaped)
         (void)snprintf(id, sizeof id, "url(#p%d-box)", plot);
         cr_expect_eq(count(page, id), 1);
     }
+    free(page);
+    (void)scratch_write(&dir, "cells.ndjson", "{}\n", 3);
+    cr_assert_eq(tl_experiment_report(twice, 1, out, &err), TL_OK, "%s", err.text);
+    page = results_text(where, "report.html");
+    cr_assert(page);
+    cr_expect_null(strstr(page, "download its witness"));
     free(page);
     (void)scratch_write(&dir, "cells.ndjson", "{}\n{", 4);
     cr_expect_eq(tl_experiment_report(twice, 1, out, &err), TL_ERR_PARSE);

@@ -112,7 +112,8 @@ static void put_standing(tl_buffer *b, const json_t *record)
         tl_buffer_text(b, said++ ? ", " : "<span class=\"wrong\">refutes</span> ");
         tl_report_escape(b, text_at(row, "key"));
     }
-    if (!said) tl_buffer_text(b, "below every bound");
+    /* Without a bound there is nothing to stand below. */
+    if (!said && text_at(record, "best_bound")[0]) tl_buffer_text(b, "below every bound");
     tl_buffer_text(b, "</td>");
 }
 
@@ -172,8 +173,9 @@ static void put_row(tl_buffer *b, tl_buffer *witnesses, const json_t *variables,
     free(text);
 }
 
+/* *shown: a witness of one of them can be downloaded. */
 static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *path, char *text,
-                             size_t index, tl_error *err)
+                             size_t index, bool *shown, tl_error *err)
 {
     const json_t *variables = json_object_get(manifest, "variables");
     const char *name = text_at(manifest, "name");
@@ -201,6 +203,7 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
     if (witnesses.text) tl_buffer_put(b, witnesses.text, witnesses.used);
     tl_buffer_text(b, "}</script>\n");
     b->failed = b->failed || witnesses.failed;
+    *shown = witnesses.text != NULL;
     free(witnesses.text);
     return TL_OK;
 }
@@ -218,16 +221,20 @@ static void put_intro(tl_buffer *b, const json_t *manifest)
     put_paragraph(b, "Found here: ", text_at(config, "finding"));
 }
 
-static void put_outro(tl_buffer *b, const json_t *manifest)
+static void put_outro(tl_buffer *b, const json_t *manifest, bool shown)
 {
     const json_t *build = json_object_get(manifest, "build");
     const char *name = text_at(manifest, "name");
 
-    tl_buffer_print(b,
-                    "<p class=\"soft\">Again: <code>tightlip run experiments/%s.cfg --seed "
-                    "%lld</code>; one row: download its witness, <code>tightlip verify "
-                    "%s-CELL.json</code>. Made by tightlip ",
-                    name, (long long)json_integer_value(json_object_get(manifest, "seed")), name);
+    tl_buffer_print(
+        b, "<p class=\"soft\">Again: <code>tightlip run experiments/%s.cfg --seed %lld</code>",
+        name, (long long)json_integer_value(json_object_get(manifest, "seed")));
+    if (shown)
+        tl_buffer_print(b,
+                        "; one row: download its witness, <code>tightlip verify "
+                        "%s-CELL.json</code>",
+                        name);
+    tl_buffer_text(b, ". Made by tightlip ");
     tl_report_escape(b, text_at(build, "version"));
     tl_buffer_text(b, ".</p>\n</section>\n");
 }
@@ -250,6 +257,7 @@ static tl_status put_experiment(tl_buffer *b, tl_buffer *nav, const char *direct
     char *records = NULL, *svg = NULL;
     json_t *manifest = NULL;
     size_t size;
+    bool shown = false;
     tl_status s = manifest_path && cells_path && svg_path
                       ? tl_problem_load_json(manifest_path, &manifest, err)
                       : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
@@ -260,8 +268,8 @@ static tl_status put_experiment(tl_buffer *b, tl_buffer *nav, const char *direct
         put_intro(b, manifest);
         /* A run without gnuplot leaves no drawing; the table says it all the same. */
         if (!tl_file_read(svg_path, &svg, &size, NULL)) tl_report_svg(b, svg, index);
-        s = put_records(b, manifest, cells_path, records, index, err);
-        put_outro(b, manifest);
+        s = put_records(b, manifest, cells_path, records, index, &shown, err);
+        put_outro(b, manifest, shown);
     }
     json_decref(manifest);
     free(svg);

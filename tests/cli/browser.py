@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """browser.py PROGRAM RESULTS...: the report in headless Chromium, where that is installed: no console
-error, every plot visible, tables sort by number both ways, a witness can be downloaded.
+error, every plot visible, no column empty, tables sort by number both ways, a witness can be downloaded.
 Last line: `N passed, N failed`."""
 import pathlib
 import re
@@ -18,6 +18,10 @@ let tables = 0;
 for (const table of document.querySelectorAll('table')) {
   tables++;
   const heads = [...table.querySelectorAll('th')];
+  heads.forEach((head, i) => {
+    const some = [...table.tBodies[0].rows].some(row => row.cells[i].textContent);
+    if (some !== head.getBoundingClientRect().width > 0) wrong.push('column');
+  });
   const column = heads.findIndex(h => h.textContent.trim() === 'found');
   const values = () => [...table.tBodies[0].rows].map(r => key(r.cells[column])).filter(x => typeof x === 'number');
   for (const sign of [1, -1]) {
