@@ -120,9 +120,6 @@ double tl_bounds_pair_box(double g, const double lo[3], const double hi[3]);
  */
 double tl_bounds_row_joint(double n, double g, double lambda, double ceiling, size_t splits);
 double tl_bounds_row_joint_tokens(double g);
-/* As tl_bounds_log_merge, with the l1 norm and the l2 norm of a row bounded together (README
- * section 6.4): never above it. Cost: some 15 ms for 40000 splits. */
-double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits);
 /* U(tau, w, c) of Theorem 4.3 with w = min(sqrt(1 + g^2), tau). */
 double tl_bounds_log_merge(double log_tau, double g, double c);
 
@@ -137,6 +134,8 @@ double tl_bounds_log_row_three_at(double n, double g, double l, bool coupled, do
                                   size_t splits);
 double tl_bounds_row_joint_at(double n, double g, double l, double lambda, double ceiling,
                               size_t splits);
+/* As tl_bounds_log_merge, with the l1 norm and the l2 norm of a row bounded together (README
+ * section 6.4): never above it. Cost: some 15 ms for 40000 splits. */
 double tl_bounds_log_merge_joint_at(double n, double log_tau, double g, double l, double c,
                                     size_t splits);
 double tl_bounds_log_sharp_apart(const tl_bound_query *query, double g, double l, double c,

@@ -117,8 +117,3 @@ double tl_bounds_log_merge_joint_at(double n, double log_tau, double g, double l
     double square = largest_merge(tau, w, c, &joint, &angle);
     return fmin(plain, log(square) / 2 + rounding);
 }
-
-double tl_bounds_log_merge_joint(double n, double log_tau, double g, double c, size_t splits)
-{
-    return tl_bounds_log_merge_joint_at(n, log_tau, g, g, c, splits);
-}

@@ -17,7 +17,7 @@
       "of ids")                                                                                   \
     X(IDS, "ids", 0, TEXT, "FILE", NULL, 0, 0, NULL, "a text as numbers of the vocabulary")       \
     X(PIXELS, "pixels", 0, TEXT, "FILE", NULL, 0, 0, NULL,                                        \
-      "vit: an image as npy or safetensors, one row of channels x side x side numbers")           \
+      "vit: an image as npy or safetensors, channels x side x side numbers")                      \
     X(LAYERS, "layers", 'l', TEXT, "LIST", NULL, 0, 0, NULL,                                      \
       "layers, from 0 on; without this option the first, the middle and the last")                \
     X(HEADS, "heads", 'H', TEXT, "LIST", "all,0", 0, 0, NULL,                                     \
@@ -118,19 +118,41 @@ static tl_status read_words(const tl_cli_call *call, subject *out, tl_error *err
     return tl_words_read(path, vocabulary, how, &out->id, &out->count, err);
 }
 
+/* A matrix or a row of numbers as doubles, more indices in single precision. */
+static tl_status read_numbers(const tl_weights *file, double **out, size_t *count, tl_error *err)
+{
+    tl_weights_info about = {0};
+    size_t rows = 0, cols = 0;
+    float *single = NULL;
+    tl_status s;
+
+    if (tl_weights_count(file) != 1 || tl_weights_about(file, 0).rank < 3) {
+        s = tl_weights_read(file, NULL, out, &rows, &cols, err);
+        *count = rows * cols;
+        return s;
+    }
+    s = tl_weights_read_float(file, NULL, &single, &about, err);
+    if (s) return s;
+    for (size_t k = 0; k < about.rank; k++) *count = (k == 0 ? 1 : *count) * about.shape[k];
+    *out = malloc(*count * sizeof **out);
+    for (size_t i = 0; *out && i < *count; i++) (*out)[i] = (double)single[i];
+    free(single);
+    return *out ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu pixels", *count);
+}
+
 static tl_status read_pixels(const tl_cli_call *call, const tl_transformer_config *c, subject *out,
                              tl_error *err)
 {
     const char *path = call->value[LAYERS_PIXELS].text;
     const size_t expected = c->channels * c->image * c->image;
     tl_weights *file = NULL;
-    size_t rows = 0, cols = 0;
+    size_t count = 0;
     tl_status s = tl_weights_open(&file, path, err);
 
-    if (!s) s = tl_weights_read(file, NULL, &out->pixels, &rows, &cols, err);
-    if (!s && rows * cols != expected)
+    if (!s) s = read_numbers(file, &out->pixels, &count, err);
+    if (!s && count != expected)
         s = tl_fail(err, TL_ERR_SHAPE, "%s: expected %zu x %zu x %zu numbers, found %zu", path,
-                    c->channels, c->image, c->image, rows * cols);
+                    c->channels, c->image, c->image, count);
     out->count = c->positions;
     tl_weights_close(file);
     return s;

@@ -83,6 +83,9 @@ def make_files(tmp):
     for name, content in files.items():
         (tmp / f"{name}.safetensors").write_bytes(content)
     (tmp / "tokens.npy").write_bytes(npy((2, 2), eye))
+    image = struct.pack("<108d", *(i % 7 / 4 - 0.5 for i in range(108)))
+    (tmp / "pixels.npy").write_bytes(npy((3, 36), image))
+    (tmp / "image.npy").write_bytes(npy((3, 6, 6), image))
     (tmp / "huge.npy").write_bytes(npy((1000000000000, 2), eye))
     (tmp / "w.onnx").write_bytes(onnx({"qkv": [[1, 0] * 3, [0, 1] * 3], "out": [[1, 0], [0, 1]]}))
     (tmp / "onnx.cfg").write_text(ONNX_CONFIG % "w.onnx")
