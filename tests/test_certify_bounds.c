@@ -246,6 +246,18 @@ Test(certify_bounds, attained_is_not_exceeded)
         equal += c.bound[j].standing == TL_STANDS_EQUAL;
     }
     cr_expect(equal >= 1 && c.bits <= 1024, "%zu at %ld bits", equal, c.bits);
+    /* The document says the same of every row. */
+    json_t *document = tl_certificate_to_json(&c, "w.json");
+    const json_t *row;
+    size_t k;
+    json_array_foreach(json_object_get(document, "bounds"), k, row)
+    {
+        const char *standing = json_string_value(json_object_get(row, "standing"));
+        cr_expect_eq(strcmp(standing, "equal") == 0, c.bound[k].standing == TL_STANDS_EQUAL);
+        cr_expect_eq(strcmp(standing, "above") == 0, c.bound[k].standing == TL_STANDS_ABOVE);
+    }
+    cr_expect_eq(k, c.bounds);
+    json_decref(document);
     tl_certificate_clear(&c);
     tl_problem_clear(&problem);
 }

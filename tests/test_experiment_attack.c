@@ -89,6 +89,30 @@ Test(experiment_attack, measures_have_slopes)
     scratch_clear(&dir);
 }
 
+/* The worst measure is recorded in place of the one given, with what splitting gains there. */
+Test(experiment_attack, the_measure_at_which_splitting_gains_most)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    json_t *records = records_of(
+        &dir,
+        HEAD MEASURE "attack = { epsilon = 0.001; restarts = 6; steps = 20; parts = 2; "
+                     "worst = { restarts = 2; evaluations = 60; }; };"
+                     "bounds = (\"none\"); plot = { y = (\"slope-gain\", \"attack-gain\"); };",
+        "worst", 2);
+    const json_t *record = json_array_get(records, 0);
+    const double slopes = log10_of(record, "attack", "slope_gain_log10");
+    cr_expect_float_eq(slopes,
+                       log10_of(record, "attack", "pointwise_log10") -
+                           log10_of(record, "attack", "move_log10"),
+                       1e-9);
+    /* The two atoms given gain log10 1.633, and the search begins there. */
+    cr_expect_geq(slopes, 0.2129);
+    cr_expect_geq(log10_of(record, "attack", "attack_gain_log10"), 0);
+    json_decref(records);
+    scratch_clear(&dir);
+}
+
 Test(experiment_attack, what_is_refused)
 {
     static const refusal rows[] = {

@@ -216,6 +216,24 @@ Test(plot, fitted_slopes)
 }
 
 /* y - x/2 = .3, .75, .6, 1.15: mean .7, squares .16 + .0025 + .01 + .2025 = .375. */
+/* A share over images is one point for each epsilon: their mean. */
+Test(plot, shares_are_means)
+{
+    drawing d;
+
+    collect(&d,
+            PLOT("\"x\": \"epsilon\", \"xlabel\": \"e\", \"ylabel\": \"share\", \"log\": \"\","
+                 "\"y\": [\"share-certified\"], \"bounds\": [], \"series\": []"),
+            "image,epsilon,radius,clean,certified\n0,0,1,1,1\n0,2,1,1,0\n1,0,3,1,1\n"
+            "1,2,3,1,1\n2,0,0,0,0\n2,2,0,0,0\n3,0,2.5,1,1\n3,2,2.5,1,1\n");
+    cr_assert_eq(d.plot.curves, 1);
+    cr_assert_eq(d.plot.curve[0].count, 2);
+    cr_expect_float_eq(d.plot.curve[0].y[0], 0.75, 1e-15);
+    cr_expect_float_eq(d.plot.curve[0].y[1], 0.5, 1e-15);
+    cr_expect_eq(d.plot.curve[0].x[1], 2);
+    drop(&d);
+}
+
 Test(plot, fitted_constants)
 {
     double x[] = {0, 1, 2, 3, INFINITY};
