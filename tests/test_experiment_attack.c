@@ -119,6 +119,8 @@ Test(experiment_attack, what_is_refused)
         {HEAD BUDGET ATTACK, "expected search, or tokens"},
         {HEAD TOKENS ATTACK "domain = { kind = \"ball\"; radius = 3.0; };", "frobenius-ball"},
         {HEAD MEASURE ATTACK, "expected a setting epsilon above 0"},
+        {HEAD TOKENS BUDGET SWEEP "attack = { worst = { restarts = 1; }; };",
+         "worst: expected a measure, with mass"},
         {HEAD TOKENS BUDGET SWEEP "attack = { restarts = 0; };", "attack.restarts"},
         {HEAD TOKENS BUDGET SWEEP "attack = { tries = 3; };", "unknown setting \"tries\""},
         {HEAD TOKENS BUDGET SWEEP ATTACK "norm = \"inf\";", "expected norm 2, found inf"},

@@ -118,6 +118,10 @@ def make_witnesses(tmp):
     for name, edit in edits.items():
         document = {k: v for k, v in {**witness, **edit}.items() if v is not None}
         (tmp / "edited" / f"{name}.json").write_text(json.dumps(document))
+    (tmp / "torn").mkdir()
+    (tmp / "torn/cells.ndjson").write_text(
+        json.dumps({"cell": 0, "witness": witness}) + '\n{"cell": 1, "witness": null}\n{"cell": 2, "wit')
+    (tmp / "folder/cells.ndjson").mkdir(parents=True)
     (tmp / "bare").mkdir()
     (tmp / "bare/manifest.json").write_text('{"schema": "tightlip/manifest/1"}')
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cost.py PROGRAM MPI_PROGRAM: what ranks add to the processor time (user and system, all processes together, a thread
-each) and to the wall-clock time of one process; the least of three runs. Prints the figures of
-experiments/cluster/README.md, and how busy the machine was."""
+each) of one process; the least of three runs. Prints the figures of experiments/cluster/README.md; wall-clock times
+too where the machine has nothing else to do."""
 import os
 import pathlib
 import resource
@@ -15,15 +15,16 @@ from mpi import LAUNCHER, QUIET  # pylint: disable=wrong-import-position
 
 QUICK = pathlib.Path(__file__).resolve().parents[2] / "experiments/quick.cfg"
 QUICK_CELLS, QUICK_RESTARTS = 15, 32
-# Next to nothing but scheduling.
+# Next to nothing but scheduling; next to nothing at all.
 SHORT_CELLS, SHORT_RESTARTS = 10, 8000
-SHORT = f"""
+SEARCH = """
 name = "short"; attention = {{ d = 1; A = -1.0; V = 1.0; }}; domain = {{ kind = "ball"; radius = 1.0; }};
-sweep = {{ variable = "n"; values = ({", ".join(str(n + 2) for n in range(SHORT_CELLS))}); }};
-search = {{ atoms = 2; restarts = {SHORT_RESTARTS}; evaluations = 1; }}; bounds = ("none"); certify = false;
+sweep = {{ variable = "n"; values = ({}); }};
+search = {{ atoms = 2; restarts = {}; evaluations = 1; }}; bounds = ("none"); certify = false;
 """
 RANKS = (0, 1, 2, 4)  # 0: without MPI
 MILLION = 1_000_000
+IDLE = 0.2  # load of each core
 
 
 def seconds(program, ranks, config, out):
@@ -36,38 +37,45 @@ def seconds(program, ranks, config, out):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.monotonic() - began
 
 
-def least(programs, config, out):
-    """By number of ranks, over three runs: the least processor time, and the least wall-clock time."""
-    times = {ranks: [seconds(programs[ranks > 0], ranks, config, out) for _ in range(3)] for ranks in RANKS}
-    return tuple({ranks: min(run[i] for run in runs) for ranks, runs in times.items()} for i in (0, 1))
+def least(programs, config, out, ranks=RANKS):
+    """By number of ranks, over three rounds: the least processor time, and the least wall-clock time."""
+    rounds = [{r: seconds(programs[r > 0], r, config, out) for r in ranks} for _ in range(3)]
+    return tuple({r: min(times[r][i] for times in rounds) for r in ranks} for i in (0, 1))
+
+
+def measure(programs, tmp):
+    """Times of the quick experiment, the short one and an empty one; bytes of a record of the quick one."""
+    for name, cells, restarts in (("short", SHORT_CELLS, SHORT_RESTARTS), ("empty", 1, 1)):
+        values = ", ".join(str(n + 2) for n in range(cells))
+        (tmp / f"{name}.cfg").write_text(SEARCH.format(values, restarts), encoding="utf-8")
+    quick, wall = least(programs, QUICK, tmp / "quick")
+    short, _ = least(programs, tmp / "short.cfg", tmp / "out")
+    empty, _ = least(programs, tmp / "empty.cfg", tmp / "out", RANKS[:2])
+    return quick, wall, short, empty, (tmp / "quick/cells.ndjson").stat().st_size / QUICK_CELLS
 
 
 def main():
     programs = [os.path.abspath(word) for word in sys.argv[1:3]]
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as directory:
-        tmp = pathlib.Path(directory)
-        (tmp / "short.cfg").write_text(SHORT, encoding="utf-8")
-        load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-        (quick, wall), (short, _) = (least(programs, config, tmp / "out") for config in (QUICK, tmp / "short.cfg"))
-        subprocess.run([programs[0], "run", QUICK, "--no-plot", "-o", tmp / "quick"], check=True, capture_output=True)
-        record = (tmp / "quick/cells.ndjson").stat().st_size / QUICK_CELLS
+        quick, wall, short, empty, record = measure(programs, pathlib.Path(directory))
     pieces, restarts = QUICK_CELLS * (QUICK_RESTARTS + 1), SHORT_CELLS * SHORT_RESTARTS
-    piece = quick[0] / pieces
+    piece, cell = quick[0] / pieces, quick[0] / QUICK_CELLS
     # Ranks take equal shares; rank 0 keeps its own.
-    handed = [(short[ranks] - short[1]) / (restarts * (ranks - 1) / ranks) for ranks in RANKS if ranks > 1]
-    rate = 1 / max(handed)
-    hours = quick[0] / QUICK_CELLS * MILLION / 3600
-    print(f"| ranks | quick.cfg, {pieces} pieces of {piece * 1e3:.1f} ms | efficiency | wall clock | on {cores} cores "
-          f"| {restarts} restarts of {short[0] / restarts * 1e6:.0f} µs |\n|---|---|---|---|---|---|")
-    for ranks in RANKS:
-        parallel = wall[0] / wall[ranks] / min(max(ranks, 1), cores)
-        print(f"| {ranks or 'no MPI'} | {quick[ranks]:.2f} s | {quick[0] / quick[ranks]:.2f} | {wall[ranks]:.2f} s "
-              f"| {parallel:.2f} | {short[ranks]:.2f} s |")
+    handed = [(short[r] - short[1]) / (restarts * (r - 1) / r) for r in RANKS if r > 1]
+    rate, hours = 1 / max(handed), cell * MILLION / 3600
+    idle = load <= IDLE * cores
+    print(f"| ranks | quick.cfg, {pieces} pieces of {piece * 1e3:.1f} ms | efficiency "
+          f"| {restarts} restarts of {short[0] / restarts * 1e6:.0f} µs |" + f" wall clock, {cores} cores | efficiency |" * idle)
+    print("|---|---|---|---|" + "---|---|" * idle)
+    for r in RANKS:
+        print(f"| {r or 'no MPI'} | {quick[r]:.2f} s | {quick[0] / quick[r]:.2f} | {short[r]:.2f} s |" +
+              f" {wall[r]:.2f} s | {wall[0] / wall[r] / min(max(r, 1), cores):.2f} |" * idle)
     print(f"""
-* load of the machine before: {load:.1f} on {cores} cores
-* start of `mpirun` and MPI: {quick[1] - quick[0]:.1f} s, once
+* load of the machine before: {load:.1f} on {cores} cores{"" if idle else ", so that wall-clock times say nothing"}
+* start of `mpirun` and MPI: {empty[1] - empty[0]:.1f} s, once
 * a piece handed to another rank, both ends and waiting together: {min(handed) * 1e6:.0f} to {max(handed) * 1e6:.0f} µs
-* 10^6 cells of quick.cfg, {quick[0] / QUICK_CELLS:.2f} s each: {hours:.0f} hours of one core, {hours / 64:.1f} of 64 cores
+* 10^6 cells of quick.cfg, {cell:.2f} s each: {hours:.0f} hours of one core, {hours / 64:.1f} of 64 cores
 * their messages: {MILLION * (QUICK_RESTARTS + 1):.1e}; their records: {record / 1000:.1f} kB each, {record * MILLION / 1e9:.1f} GB
 * at {max(handed) * 1e6:.0f} µs a message rank 0 answers {rate:.0f} a second, which is {rate * piece:.0f} workers with pieces as long""")
 

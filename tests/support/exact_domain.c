@@ -11,6 +11,13 @@ __extension__ typedef __float128 quad;
 
 enum { WIDTH_MAX = 64 };
 
+bool extended_precision(void)
+{
+    volatile long double one = 1, sum = one + (long double)DBL_EPSILON / 4;
+
+    return sum > one;
+}
+
 static double centre_at(const tl_domain *domain, size_t i)
 {
     return domain->centre ? domain->centre[i] : 0;

@@ -4,6 +4,10 @@
 
 #include "tightlip/domain.h"
 
+/* Whether long doubles have more digits than doubles, which projections are exact by. Memcheck
+ * computes both alike. */
+bool extended_precision(void);
+
 /* Inequalities without rounding; equations (sphere, surface, sum z = 0) to `units` rounding units
  * of every coordinate. One token; not for Frobenius balls. */
 bool exact_member(const tl_domain *domain, const double *x, double units);
