@@ -63,21 +63,20 @@ def has_ranks(launcher):
 
 
 def finish_or_end(process, seconds=120):
-    """True where the launcher did not end by itself. OpenMPI 4.1's can lock up in its own end (PMIx_server_finalize waits
-    for a lock that nobody holds any more) once a rank was killed; with every rank gone for ten seconds it is ended."""
+    """Exit code and talk; no code where the launcher did not end by itself. OpenMPI 4.1's can lock up in its own end
+    (PMIx_server_finalize waits for a lock that nobody holds any more) once a rank was killed; with every rank gone for
+    ten seconds it is ended."""
     began = alone = time.monotonic()
     while time.monotonic() - began < seconds:
         try:
-            process.communicate(timeout=0.5)
-            return False
+            return finish(process, 0.5)
         except subprocess.TimeoutExpired:
             alone = time.monotonic() if has_ranks(process) else alone
         if time.monotonic() - alone > 10:
             break
     expect(not has_ranks(process), f"ranks live on {seconds} s after one was killed")
     process.kill()
-    process.communicate()
-    return True
+    return None, process.communicate()[1]
 
 
 def same(directory, whole):
@@ -133,7 +132,7 @@ def ended_early(program, tmp, config, whole):
                                ("rank 2 asked to end", 2, signal.SIGTERM), ("launcher", None, signal.SIGTERM),
                                ("launcher", None, signal.SIGINT)):
         out = tmp / "early"
-        for _ in range(3):  # again where the run was done before the signal arrived
+        for _ in range(3):  # again where the run was done before the signal arrived, or the launcher locked up
             shutil.rmtree(out, ignore_errors=True)
             process = launch(3, program, "run", config, "-o", out)
             there = wait_for_records(process, out, 2)
@@ -142,12 +141,12 @@ def ended_early(program, tmp, config, whole):
             if there and pid:
                 os.kill(pid, number)
             began = time.monotonic()
-            code, talk = finish(process)
-            if code != 0:
+            code, talk = finish_or_end(process)
+            if code:
                 break
         what = f"{what} by {number.name}"
-        expect(there and code != 0, f"{what}: exit code {code}")
-        expect(time.monotonic() - began < 10, f"{what}: took {time.monotonic() - began:.1f} s")
+        expect(there and code, f"{what}: exit code {code}")
+        expect(time.monotonic() - began < 30, f"{what}: took {time.monotonic() - began:.1f} s")
         expect("the finished cells are kept" in talk or rank == 0, f"{what}: says {talk[-600:]!r}")
         after = kept(out)
         expect(after[:len(before)] == before and all(json.loads(line) for line in after), f"{what}: records lost")
@@ -166,7 +165,7 @@ def killed_at_random(program, tmp, config, whole, kills):
         if pid:
             os.kill(pid, signal.SIGKILL)
             hit, early = hit + 1, early + (not kept(out))
-        stuck += finish_or_end(process)
+        stuck += finish_or_end(process)[0] is None
         expect(all(json.loads(line) for line in kept(out)), f"kill {i}, rank {rank}: a torn record")
         if i % 3 == 2 or i == kills - 1:
             code, talk = finish(launch(2, program, "run", config, "-o", out, "--resume"))
