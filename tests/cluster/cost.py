@@ -50,7 +50,7 @@ def measure(programs, tmp):
         (tmp / f"{name}.cfg").write_text(SEARCH.format(values, restarts), encoding="utf-8")
     quick, wall = least(programs, QUICK, tmp / "quick")
     short, _ = least(programs, tmp / "short.cfg", tmp / "out")
-    empty, _ = least(programs, tmp / "empty.cfg", tmp / "out", RANKS[:2])
+    empty, _ = least(programs, tmp / "empty.cfg", tmp / "out")
     return quick, wall, short, empty, (tmp / "quick/cells.ndjson").stat().st_size / QUICK_CELLS
 
 
@@ -73,7 +73,7 @@ def main():
               f" {wall[r]:.2f} s | {wall[0] / wall[r] / min(max(r, 1), cores):.2f} |" * idle)
     print(f"""
 * load of the machine before: {load:.1f} on {cores} cores{"" if idle else ", so that wall-clock times say nothing"}
-* start of `mpirun` and MPI: {empty[1] - empty[0]:.1f} s, once
+* start of `mpirun` and MPI: {empty[1] - empty[0]:.1f} s with one rank, {(empty[4] - empty[1]) / 3:.1f} s for each one more
 * a piece handed to another rank, both ends and waiting together: {min(handed) * 1e6:.0f} to {max(handed) * 1e6:.0f} µs
 * 10^6 cells of quick.cfg, {cell:.2f} s each: {hours:.0f} hours of one core, {hours / 64:.1f} of 64 cores
 * their messages: {MILLION * (QUICK_RESTARTS + 1):.1e}; their records: {record / 1000:.1f} kB each, {record * MILLION / 1e9:.1f} GB
