@@ -97,33 +97,35 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
  * for on either side. */
 static const struct {
     const char *key;
-    double margin;
+    double margin, above;
 } enclosed[] = {
-    {"castin-general", 1e-11},
-    {"castin-mean-field", 1e-11},
-    {"half-softmax", 1e-11},
-    {"schur", 1e-11},
-    {"kernel", 1e-11},
-    {"exact-1d", 1e-10},
-    {"l2-inf", 1e-10},
-    {"l2-mean-field", 1e-9},
-    {"l2-fro", 1e-9},
-    {"newhouse-inf2", 1e-11},
-    {"sharp-local", 1e-3},
-    {"sharp-inf2", 1e-11},
-    {"w-infinity", 1e-11},
-    {"causal-closed", 1e-11},
-    {"yudin-local", 1e-11},
-    {"lipschitznorm", 1e-11},
-    {"released-helper", 1e-11},
-    {"sigmoid", 1e-11},
-    {"sigmoid-fro", 1e-11},
-    {"ellipsoid-inf2", 1e-8},
-    {"scsa", 1e-11},
-    {"scsa-sharp", 1e-11},
-    {"kim-2", 1e-11},
-    {"kim-2-printed", 1e-11},
-    {"kim-inf", 1e-11},
+    {"castin-general", 1e-11, 0},
+    {"castin-mean-field", 1e-11, 0},
+    {"half-softmax", 1e-11, 0},
+    {"schur", 1e-11, 0},
+    {"kernel", 1e-11, 0},
+    {"exact-1d", 1e-10, 0},
+    {"l2-inf", 1e-10, 0},
+    {"l2-mean-field", 1e-9, 0},
+    {"l2-fro", 1e-9, 1e-6},
+    {"sharp", 1e-10, 0.02},
+    {"ellipsoid", 1e-8, 0.02},
+    {"newhouse-inf2", 1e-11, 0},
+    {"sharp-local", 1e-3, 0},
+    {"sharp-inf2", 1e-11, 0},
+    {"w-infinity", 1e-11, 0},
+    {"causal-closed", 1e-11, 0},
+    {"yudin-local", 1e-11, 0},
+    {"lipschitznorm", 1e-11, 0},
+    {"released-helper", 1e-11, 0},
+    {"sigmoid", 1e-11, 0},
+    {"sigmoid-fro", 1e-11, 0},
+    {"ellipsoid-inf2", 1e-8, 0},
+    {"scsa", 1e-11, 0},
+    {"scsa-sharp", 1e-11, 0},
+    {"kim-2", 1e-11, 0},
+    {"kim-2-printed", 1e-11, 0},
+    {"kim-inf", 1e-11, 0},
 };
 
 enum { ENCLOSED = sizeof enclosed / sizeof enclosed[0] };
@@ -148,19 +150,24 @@ Test(certify_bounds, two_writings_agree)
                   : i < L2     ? "cosine"
                                : "l2",
                   problems[i]);
-        tl_certificate c = certify(&problem, NULL);
+        /* Boxes where copies, biases, an ellipsoid and a large g occur. */
+        const tl_certify_settings settings = {.boxes = i == 1 || i == 4 || i == 10 || i == 12};
+        tl_certificate c = certify(&problem, &settings);
         cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
         for (size_t j = 0; j < c.bounds; j++) {
             const tl_certified_bound *row = &c.bound[j];
             const char *key = row->bound->key;
             if (!row->applicable) continue;
-            cr_expect_eq(row->enclosed, index_of(key) < ENCLOSED, "%s", key);
-            double log_value = log_double(&problem, row->bound) / log(10);
-            seen[index_of(key)]++;
-            /* The double may be larger by its margin, and by that of the radius, never smaller. */
             const size_t at = index_of(key);
+            if (at < ENCLOSED && enclosed[at].above > 0.01 && !settings.boxes) continue;
+            cr_expect_eq(row->enclosed, at < ENCLOSED, "%s", key);
+            double log_value = log_double(&problem, row->bound) / log(10);
+            seen[at]++;
             const double margin = (at < ENCLOSED ? enclosed[at].margin : 0) * (1 + fabs(log_value));
-            cr_expect(row->value.low.log10 <= log_value &&
+            const double above = at < ENCLOSED && enclosed[at].above > 0
+                                     ? enclosed[at].above * (1 + fabs(log_value))
+                                     : 0;
+            cr_expect(!(row->value.low.log10 > log_value + above) &&
                           row->value.high.log10 >= log_value - margin,
                       "problem %zu, %s: 10^[%.17g, %.17g], by doubles 10^%.17g", i, key,
                       row->value.low.log10, row->value.high.log10, log_value);
@@ -196,8 +203,14 @@ Test(certify_bounds, upper_ends)
         tl_certified upper;
         cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
         cr_assert_eq(tl_certify_upper(&problem, 1, &bound, &value, &upper, NULL), TL_OK);
-        cr_expect_str_eq(upper.text, value.applicable ? c.bound[i].value.high.text : "inf", "%s",
-                         bound->key);
+        const size_t at = index_of(bound->key);
+        if (value.applicable && at < ENCLOSED && enclosed[at].above > 0.01)
+            cr_expect(fabs(upper.log10 * log(10) - value.log_value) <
+                          8 * DBL_EPSILON * (1 + fabs(value.log_value)),
+                      "%s: the double is taken where a formula is slow", bound->key);
+        else
+            cr_expect_str_eq(upper.text, value.applicable ? c.bound[i].value.high.text : "inf",
+                             "%s", bound->key);
     }
     tl_domain_free(problem.domain);
     problem.domain = NULL;

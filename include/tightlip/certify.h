@@ -6,10 +6,10 @@
  * from those numbers; precision is raised from 128 bits until the question is decided.
  *
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
- * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are sharp,
+ * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
  * numerical-range, causal-sharp, causal-riccati, local-ball, lofast and its forms, l2-2 and its
- * forms, l2-ball, masked-sharp, row-fro, ellipsoid, and kernel above width 64; every other is in
- * ball arithmetic. Whether the hypotheses of a bound hold is asked there for all.
+ * forms, l2-ball, masked-sharp, row-fro, and kernel above width 64; every other is in ball
+ * arithmetic. Whether the hypotheses of a bound hold is asked there for all.
  *
  * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
  * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
@@ -58,10 +58,11 @@ TL_MUST_USE tl_status tl_certify_lower(const tl_problem *problem, tl_certified_l
                                        tl_error *err);
 
 /* upper[i]: bound i, `count` of them, rounded up, for the layer and tokens of problem on its
- * domain: by the formula in ball arithmetic where there is one, else from value[i]. Where value[i]
- * does not apply, upper[i] is "inf". value[i] must come from tl_bound_evaluate at a query of the
- * same layer, tokens and ball. Errors: TL_ERR_ARGUMENT (no domain), as tl_certify_lower. Cost: the
- * norms of the matrices, under 1 ms for d <= 4. */
+ * domain: by the formula in ball arithmetic where there is one that takes milliseconds (not sharp,
+ * ellipsoid, row-fro, numerical-range), else from value[i]. Where value[i] does not apply, upper[i]
+ * is "inf". value[i] must come from tl_bound_evaluate at a query of the same layer, tokens and
+ * ball. Errors: TL_ERR_ARGUMENT (no domain), as tl_certify_lower. Cost: the norms of the matrices,
+ * under 1 ms for d <= 4. */
 TL_MUST_USE tl_status tl_certify_upper(const tl_problem *problem, size_t count,
                                        const tl_bound *const *bound, const tl_bound_value *value,
                                        tl_certified *upper, tl_error *err);
@@ -109,6 +110,8 @@ typedef struct {
     long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
+    bool boxes;          /* bounds that are maxima over boxes (sharp, ellipsoid, row-fro, numerical-
+                            range) in ball arithmetic too: up to a second each; else as lower_only */
     bool norm_only;      /* the norm alone: neither bounds nor norms of the matrices */
     double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                      precision leaves */

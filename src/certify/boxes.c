@@ -134,6 +134,11 @@ double tl_certify_down(const arb_t x)
     return value;
 }
 
+double tl_certify_mid(const arb_t x)
+{
+    return arf_get_d(arb_midref(x), ARF_RND_NEAR);
+}
+
 void tl_certify_product_max(arb_t product, const arb_t x0, const arb_t x1, slong prec)
 {
     arb_t half, x;

@@ -29,6 +29,8 @@ double tl_certify_boxes_max(const tl_certify_boxes *problem);
  * -INFINITY. */
 double tl_certify_up(const arb_t x);
 double tl_certify_down(const arb_t x);
+/* The middle, nearest double: for choices alone. */
+double tl_certify_mid(const arb_t x);
 /* The largest x (1 - x) for x in [x0, x1]. */
 void tl_certify_product_max(arb_t product, const arb_t x0, const arb_t x1, slong prec);
 

@@ -164,37 +164,40 @@ typedef struct {
     const char *key;
     bool needs_n; /* has no value at n = infinity */
     bool plain;   /* sums ||O_h V_h|| L_h only */
+    bool slow;    /* maxima over boxes, up to some seconds a head */
     /* L_h for V = I, or else the bound itself, which combines its heads in its own way. */
     void (*head)(arb_t value, const tl_certify_facts *f, size_t h);
     void (*whole)(arb_t value, const tl_certify_facts *f);
 } formula;
 
 static const formula table[] = {
-    {"castin-general", true, false, castin_general, NULL},
-    {"castin-mean-field", false, false, castin_mean_field, NULL},
-    {"half-softmax", true, false, half_softmax, NULL},
-    {"schur", false, false, tl_certify_schur, NULL},
-    {"kernel", false, false, tl_certify_kernel, NULL},
-    {"newhouse-inf2", false, false, newhouse, NULL},
-    {"sharp-inf2", false, false, sharp_inf2, NULL},
-    {"w-infinity", false, false, w_infinity, NULL},
-    {"causal-closed", false, false, causal_closed, NULL},
-    {"sigmoid", true, false, sigmoid, NULL},
-    {"lipschitznorm", false, false, tl_certify_lipschitznorm, NULL},
-    {"released-helper", true, true, tl_certify_released, NULL},
-    {"yudin-local", true, false, tl_certify_yudin, NULL},
-    {"sharp-local", false, false, NULL, tl_certify_sharp_local},
-    {"exact-1d", true, false, NULL, tl_certify_l2_inf},
-    {"l2-inf", true, false, NULL, tl_certify_l2_inf},
-    {"l2-mean-field", false, false, NULL, tl_certify_l2_mean_field},
-    {"l2-fro", true, false, NULL, tl_certify_l2_fro},
-    {"scsa", true, false, NULL, tl_certify_scsa},
-    {"scsa-sharp", true, false, NULL, tl_certify_scsa_sharp},
-    {"kim-2", true, false, NULL, tl_certify_kim_2},
-    {"kim-2-printed", true, false, NULL, tl_certify_kim_2_printed},
-    {"kim-inf", true, false, NULL, tl_certify_kim_inf},
-    {"sigmoid-fro", true, false, NULL, tl_certify_sigmoid_fro},
-    {"ellipsoid-inf2", false, false, NULL, tl_certify_ellipsoid_inf2},
+    {"castin-general", true, false, false, castin_general, NULL},
+    {"castin-mean-field", false, false, false, castin_mean_field, NULL},
+    {"half-softmax", true, false, false, half_softmax, NULL},
+    {"schur", false, false, false, tl_certify_schur, NULL},
+    {"sharp", false, false, true, tl_certify_sharp, NULL},
+    {"kernel", false, false, false, tl_certify_kernel, NULL},
+    {"newhouse-inf2", false, false, false, newhouse, NULL},
+    {"sharp-inf2", false, false, false, sharp_inf2, NULL},
+    {"w-infinity", false, false, false, w_infinity, NULL},
+    {"causal-closed", false, false, false, causal_closed, NULL},
+    {"sigmoid", true, false, false, sigmoid, NULL},
+    {"lipschitznorm", false, false, false, tl_certify_lipschitznorm, NULL},
+    {"released-helper", true, true, false, tl_certify_released, NULL},
+    {"yudin-local", true, false, false, tl_certify_yudin, NULL},
+    {"sharp-local", false, false, false, NULL, tl_certify_sharp_local},
+    {"exact-1d", true, false, false, NULL, tl_certify_l2_inf},
+    {"l2-inf", true, false, false, NULL, tl_certify_l2_inf},
+    {"l2-mean-field", false, false, false, NULL, tl_certify_l2_mean_field},
+    {"l2-fro", true, false, false, NULL, tl_certify_l2_fro},
+    {"ellipsoid", false, false, true, NULL, tl_certify_ellipsoid},
+    {"scsa", true, false, false, NULL, tl_certify_scsa},
+    {"scsa-sharp", true, false, false, NULL, tl_certify_scsa_sharp},
+    {"kim-2", true, false, false, NULL, tl_certify_kim_2},
+    {"kim-2-printed", true, false, false, NULL, tl_certify_kim_2_printed},
+    {"kim-inf", true, false, false, NULL, tl_certify_kim_inf},
+    {"sigmoid-fro", true, false, false, NULL, tl_certify_sigmoid_fro},
+    {"ellipsoid-inf2", false, false, false, NULL, tl_certify_ellipsoid_inf2},
 };
 
 static const formula *find(const char *key)
@@ -253,9 +256,11 @@ static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
     tl_certify_total_clear(&total);
 }
 
-bool tl_certify_has_formula(const char *key)
+bool tl_certify_has_quick_formula(const char *key)
 {
-    return find(key) != NULL;
+    const formula *row = find(key);
+
+    return row && !row->slow;
 }
 
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)

@@ -6,6 +6,7 @@
 
 /* min over b of the weighted Schur test, plus ||A|| r^2; README section 4.2. */
 void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
+void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf for widths above 64; README section 15. */
 void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h);
 /* At the tokens; README sections 13 and 5.3. */
@@ -27,7 +28,11 @@ void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
 /* +inf where the domain is no ellipsoid. */
+void tl_certify_ellipsoid(arb_t value, const tl_certify_facts *f);
 void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);
+
+/* At least |c + M y| for all |y| <= 1, and near the largest: section 20. */
+void tl_certify_farthest(arb_t reach, const arb_mat_t M, const arb_mat_t c, slong prec);
 
 /* min(sum of the bounds of heads with O_h V_h, ||O|| times the root of the sum of squares of those
  * with V_h alone), README section 4.6. */

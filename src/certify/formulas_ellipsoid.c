@@ -1,6 +1,6 @@
-/* ellipsoid-inf2 in ball arithmetic: tokens beta + B y, |y| <= 1, behind a norm. Statement:
- * src/bounds/README.md section 20. */
-#include "certify/formulas.h"
+/* ellipsoid and ellipsoid-inf2 in ball arithmetic: tokens beta + B y, |y| <= 1, behind a norm.
+ * Statements: src/bounds/README.md section 20. */
+#include "certify/sharp.h"
 
 /* What stored tokens and axes may be off, relative to the radius, as in that section. */
 static const double SLACK = 1e-9;
@@ -64,86 +64,32 @@ static void widen(arb_t norm, const arb_t size, const shape *s)
     arb_clear(t);
 }
 
-/* |c|^2 + lambda + b'(lambda - G)^(-1) b with b = M'c, G = M'M, which no |c + M y|^2 with |y| <= 1
- * exceeds where lambda - G is positive definite. long_step: |(lambda - G)^(-1) b| > 1, so that a
- * larger lambda gives less. False: not seen to be positive definite. */
-static bool dual_value(arb_t value, bool *long_step, const arb_mat_t G, const arb_mat_t b,
-                       const arb_t lambda, slong prec)
+/* What a head does over the ellipsoid: |A x + c| at most, |B'(A x + c)|, ||B'A||. */
+typedef struct {
+    arb_t rho, logits, alpha;
+} over;
+
+/* most >= |B'(c + M y)|, what rounding of tokens and axes adds being `error` in |c + M y|. */
+static void farthest_logit(arb_t most, const shape *s, const arb_mat_t M, const arb_mat_t c,
+                           const arb_t error)
 {
-    const slong k = arb_mat_nrows(G);
-    arb_mat_t S, y;
-    arb_t t;
-    bool positive;
+    arb_mat_t N, b;
 
-    arb_mat_init(S, k, k);
-    arb_mat_init(y, k, 1);
-    arb_init(t);
-    arb_mat_neg(S, G);
-    for (slong i = 0; i < k; i++)
-        arb_add(arb_mat_entry(S, i, i), arb_mat_entry(S, i, i), lambda, prec);
-    positive = arb_mat_spd_solve(y, S, b, prec);
-    if (positive) {
-        arb_dot(value, lambda, 0, b->entries, 1, y->entries, 1, k, prec);
-        arb_dot(t, NULL, 0, y->entries, 1, y->entries, 1, k, prec);
-        *long_step = arf_cmp_si(arb_midref(t), 1) > 0;
-    }
-    arb_clear(t);
-    arb_mat_clear(y);
-    arb_mat_clear(S);
-    return positive;
-}
-
-/* The largest |c + M y|: the least dual value that bisection finds, or |c| + ||M||. */
-static void farthest(arb_t reach, const arb_mat_t M, const arb_mat_t c, slong prec)
-{
-    const slong k = arb_mat_ncols(M);
-    arb_mat_t T, G, b;
-    arb_t square, low, high, lambda, value;
-
-    arb_mat_init(T, k, arb_mat_nrows(M));
-    arb_mat_init(G, k, k);
-    arb_mat_init(b, k, 1);
-    arb_init(square);
-    arb_init(low);
-    arb_init(high);
-    arb_init(lambda);
-    arb_init(value);
-    arb_mat_transpose(T, M);
-    arb_mat_mul(G, T, M, prec);
-    arb_mat_mul(b, T, c, prec);
-    arb_dot(square, NULL, 0, c->entries, 1, c->entries, 1, arb_mat_nrows(c), prec);
-    tl_certify_norm2(low, M, prec);
-    arb_sqrtpos(reach, square, prec);
-    arb_add(reach, reach, low, prec);
-    arb_sqr(low, low, prec);
-    tl_certify_length(high, b->entries, (size_t)k, prec);
-    arb_add(high, high, low, prec);
-    for (int step = 0; step < 60; step++) {
-        bool long_step = true;
-        arb_add(lambda, low, high, prec);
-        arb_mul_2exp_si(lambda, lambda, -1);
-        arb_get_mid_arb(lambda, lambda); /* any number would do */
-        if (dual_value(value, &long_step, G, b, lambda, prec)) {
-            arb_add(value, value, square, prec);
-            arb_sqrtpos(value, value, prec);
-            arb_min(reach, reach, value, prec);
-        }
-        arb_set(long_step ? low : high, lambda);
-    }
-    arb_clear(value);
-    arb_clear(lambda);
-    arb_clear(high);
-    arb_clear(low);
-    arb_clear(square);
+    arb_mat_init(N, s->k, s->k);
+    arb_mat_init(b, s->k, 1);
+    arb_mat_mul(N, s->transposed, M, s->prec);
+    arb_mat_mul(b, s->transposed, c, s->prec);
+    tl_certify_farthest(most, N, b, s->prec);
+    arb_addmul(most, most, s->slack, s->prec);
+    arb_addmul(most, error, s->radius, s->prec);
+    arb_addmul(most, error, s->radius, s->prec);
     arb_mat_clear(b);
-    arb_mat_clear(G);
-    arb_mat_clear(T);
+    arb_mat_clear(N);
 }
 
-/* |A x + c| at most, and ||B'A||. */
-static void logits(arb_t rho, arb_t alpha, const shape *s, const tl_certify_head *H,
-                   const tl_head *head)
+static void look_over(over *o, const shape *s, const tl_certify_head *H, const tl_head *head)
 {
+    arb_ptr rho = o->rho, alpha = o->alpha;
     const slong prec = s->prec;
     arb_mat_t K, A, M, c;
     arb_t size, t;
@@ -169,13 +115,16 @@ static void logits(arb_t rho, arb_t alpha, const shape *s, const tl_certify_head
         arb_dot(arb_mat_entry(c, i, 0), arb_mat_entry(c, i, 0), 0, A->rows[i], 1, s->beta, 1, s->d,
                 prec);
     arb_mat_mul(M, A, s->B, prec);
-    farthest(rho, M, c, prec);
+    tl_certify_farthest(rho, M, c, prec);
     /* slack (|A|_F (radius + |beta|) + |bias|) */
     tl_certify_length(t, s->beta, (size_t)s->d, prec);
+    arb_add(t, t, s->radius, prec);
     arb_mul(t, t, size, prec);
     arb_add(t, t, alpha, prec);
-    arb_addmul(rho, t, s->slack, prec);
-    widen(rho, size, s);
+    arb_mul(t, t, s->slack, prec);
+    farthest_logit(o->logits, s, M, c, t);
+    arb_addmul(rho, rho, s->slack, prec);
+    arb_add(rho, rho, t, prec);
     tl_certify_norm2_product(alpha, s->transposed, A, prec);
     widen(alpha, size, s);
     arb_clear(t);
@@ -186,10 +135,10 @@ static void logits(arb_t rho, arb_t alpha, const shape *s, const tl_certify_head
     arb_mat_clear(K);
 }
 
-/* norm (1 + (rho r)^2)^(1/2) + alpha r norm for r = reach / norm, that is (norm^2 + rho^2
- * reach^2)^(1/2) + alpha reach; one token: norm. */
-static void head_value(arb_t value, const tl_certify_facts *f, const arb_t norm, const arb_t reach,
-                       const arb_t rho, const arb_t alpha)
+/* norm times the bound of `sharp-inf2` for g = rho r and c = alpha r, r = reach/norm: (norm^2 +
+ * rho^2 reach^2)^(1/2) + alpha reach; one token: norm. */
+static void inf2_value(arb_t value, const tl_certify_facts *f, const arb_t norm, const arb_t reach,
+                       const over *o)
 {
     const slong prec = f->prec;
 
@@ -197,11 +146,33 @@ static void head_value(arb_t value, const tl_certify_facts *f, const arb_t norm,
         arb_set(value, norm);
         return;
     }
-    arb_mul(value, rho, reach, prec);
+    arb_mul(value, o->rho, reach, prec);
     arb_sqr(value, value, prec);
     arb_addmul(value, norm, norm, prec);
     arb_sqrtpos(value, value, prec);
-    arb_addmul(value, alpha, reach, prec);
+    arb_addmul(value, o->alpha, reach, prec);
+}
+
+/* norm times that of `sharp` with two sizes. */
+static void sharp_value(arb_t value, const tl_certify_facts *f, const arb_t norm, const arb_t reach,
+                        const over *o)
+{
+    tl_certify_size size;
+    arb_t r;
+
+    arb_zero(value);
+    if (arb_is_zero(norm)) return;
+    arb_init(r);
+    tl_certify_size_init(&size, f);
+    size.coupled = false;
+    arb_div(r, reach, norm, f->prec);
+    arb_mul(size.g, o->rho, r, f->prec);
+    arb_mul(size.c, o->alpha, r, f->prec);
+    arb_set(size.l, o->logits);
+    tl_certify_sharp_size(value, &size);
+    arb_mul(value, value, norm, f->prec);
+    tl_certify_size_clear(&size);
+    arb_clear(r);
 }
 
 /* ||G B|| with what slack adds. */
@@ -216,44 +187,66 @@ static void reach_of(arb_t reach, const shape *s, const arb_mat_t G)
     arb_clear(size);
 }
 
-void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f)
+typedef void head_bound(arb_t value, const tl_certify_facts *f, const arb_t norm, const arb_t reach,
+                        const over *o);
+
+/* Head h behind V_h alone, and behind O_h V_h. */
+static void add_head(tl_certify_total *total, const tl_certify_facts *f, const shape *s, size_t h,
+                     head_bound *bound)
 {
     const tl_certify_state *state = f->state;
-    const slong prec = f->prec;
-    shape s;
-    tl_certify_total total;
-    arb_t rho, alpha, reach, one, alone;
+    const tl_certify_head *H = &state->head[h];
+    arb_t reach, one, alone;
+    arb_mat_t G;
+    over o;
 
-    if (!f->domain->semi || f->domain->rank == 0) {
-        arb_pos_inf(value);
-        return;
-    }
-    shape_init(&s, f);
-    tl_certify_total_init(&total);
-    arb_init(rho);
-    arb_init(alpha);
+    arb_init(o.rho);
+    arb_init(o.logits);
+    arb_init(o.alpha);
     arb_init(reach);
     arb_init(one);
     arb_init(alone);
-    for (size_t h = 0; h < f->heads; h++) {
-        const tl_certify_head *H = &state->head[h];
-        arb_mat_t G;
-        logits(rho, alpha, &s, H, &state->layer->head[h]);
-        reach_of(reach, &s, H->value_map);
-        head_value(alone, f, f->head[h].norm_v, reach, rho, alpha);
-        arb_mat_init(G, (slong)state->out, s.d);
-        arb_mat_mul(G, H->output, H->value_map, prec);
-        reach_of(reach, &s, G);
-        head_value(one, f, f->head[h].norm_ov, reach, rho, alpha);
-        tl_certify_total_add(&total, alone, one, prec);
+    look_over(&o, s, H, &state->layer->head[h]);
+    reach_of(reach, s, H->value_map);
+    bound(alone, f, f->head[h].norm_v, reach, &o);
+    arb_set(one, alone);
+    if (state->layer->O) {
+        arb_mat_init(G, (slong)state->out, s->d);
+        arb_mat_mul(G, H->output, H->value_map, f->prec);
+        reach_of(reach, s, G);
+        bound(one, f, f->head[h].norm_ov, reach, &o);
         arb_mat_clear(G);
     }
-    tl_certify_total_least(value, &total, f);
+    tl_certify_total_add(total, alone, one, f->prec);
     arb_clear(alone);
     arb_clear(one);
     arb_clear(reach);
-    arb_clear(alpha);
-    arb_clear(rho);
+    arb_clear(o.alpha);
+    arb_clear(o.logits);
+    arb_clear(o.rho);
+}
+
+static void combine(arb_t value, const tl_certify_facts *f, head_bound *bound)
+{
+    tl_certify_total total;
+    shape s;
+
+    arb_pos_inf(value);
+    if (!f->domain->semi || f->domain->rank == 0) return;
+    shape_init(&s, f);
+    tl_certify_total_init(&total);
+    for (size_t h = 0; h < f->heads; h++) add_head(&total, f, &s, h, bound);
+    tl_certify_total_least(value, &total, f);
     tl_certify_total_clear(&total);
     shape_clear(&s);
+}
+
+void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f)
+{
+    combine(value, f, inf2_value);
+}
+
+void tl_certify_ellipsoid(arb_t value, const tl_certify_facts *f)
+{
+    combine(value, f, sharp_value);
 }

@@ -46,7 +46,7 @@ static void over_measures(arb_t value, const tl_certify_facts *f, size_t k, cons
     arb_init(s);
     arb_init(t);
     arb_mul(r, norm_u, f->radius, prec);
-    arb_set_d(a, choose((double)k, arf_get_d(arb_midref(r), ARF_RND_NEAR)));
+    arb_set_d(a, choose((double)k, tl_certify_mid(r)));
     arb_sub_ui(s, a, 2, prec);
     arb_mul(s, s, a, prec);
     arb_neg(s, s);

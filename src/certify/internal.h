@@ -135,7 +135,7 @@ void tl_certify_facts_clear(tl_certify_facts *f);
 /* The formula of the bound `key` in ball arithmetic; false when this module has none for it, or
  * it has no finite value there (n = infinity in a formula that grows with n). */
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f);
-/* Whether there is one at all. */
-bool tl_certify_has_formula(const char *key);
+/* Whether there is one that takes milliseconds. */
+bool tl_certify_has_quick_formula(const char *key);
 
 #endif

@@ -1,23 +1,23 @@
 /* The weighted Schur test in ball arithmetic. */
-#include "certify/formulas.h"
+#include "certify/sharp.h"
 
 enum { BISECTIONS = 40 };
 
 /* log of (1 + g^2)^(1 - b/2) n max_{p <= p_max} p (1 + 2g(1 - p))^b and its slope in b; n =
- * infinity: n p becomes e^(2g). p_max = 1/(1 + (n-1) e^(-2g)). */
-static void at(arb_t value, arb_t slope, const arb_t g, const arb_t b, const tl_certify_facts *f)
+ * infinity: n p becomes e^(2l). p_max = 1/(1 + (n-1) e^(-2l)). */
+static void at(arb_t value, arb_t slope, const arb_t b, const tl_certify_size *f)
 {
     const slong prec = f->prec;
+    const arb_struct *g = f->g;
     arb_t p, t, reach;
 
     arb_init(p);
     arb_init(t);
     arb_init(reach);
     arb_mul_2exp_si(reach, g, 1);
-    if (f->infinite) {
-        arb_set(value, reach);
-    } else {
-        arb_neg(t, reach);
+    arb_mul_2exp_si(value, f->l, 1);
+    if (!f->infinite) {
+        arb_neg(t, value);
         arb_exp(t, t, prec);
         arb_set_fmpz(p, f->n);
         arb_sub_ui(p, p, 1, prec);
@@ -52,45 +52,48 @@ static void at(arb_t value, arb_t slope, const arb_t g, const arb_t b, const tl_
     arb_clear(p);
 }
 
-void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h)
+void tl_certify_schur_square(arb_t square, const tl_certify_size *s)
 {
-    const slong prec = f->prec;
-    arb_t g, c, b, best, slope, step;
+    const slong prec = s->prec;
+    arb_t b, value, slope, step;
 
-    if (!f->infinite && fmpz_is_one(f->n)) {
-        arb_one(value);
-        return;
-    }
-    arb_init(g);
-    arb_init(c);
     arb_init(b);
-    arb_init(best);
+    arb_init(value);
     arb_init(slope);
     arb_init(step);
-    arb_mul(g, f->head[h].rho, f->radius, prec);
-    arb_sqr(c, f->radius, prec);
-    arb_mul(c, c, f->head[h].norm_a, prec);
-    at(best, slope, g, b, f);
+    at(square, slope, b, s);
     arb_one(b);
     arb_one(step);
     /* Convex in b: bisection on the sign of the slope. Every b is a bound, so the least value is
      * one whatever the signs were. */
     for (int i = 0; i < BISECTIONS; i++) {
-        at(value, slope, g, b, f);
-        arb_min(best, best, value, prec);
+        at(value, slope, b, s);
+        arb_min(square, square, value, prec);
         arb_mul_2exp_si(step, step, -1);
         if (arf_sgn(arb_midref(slope)) > 0)
             arb_sub(b, b, step, prec);
         else
             arb_add(b, b, step, prec);
     }
-    arb_mul_2exp_si(best, best, -1);
-    arb_exp(value, best, prec);
-    arb_add(value, value, c, prec);
+    arb_exp(square, square, prec);
     arb_clear(step);
     arb_clear(slope);
-    arb_clear(best);
+    arb_clear(value);
     arb_clear(b);
-    arb_clear(c);
-    arb_clear(g);
+}
+
+void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    tl_certify_size s;
+
+    if (!f->infinite && fmpz_is_one(f->n)) {
+        arb_one(value);
+        return;
+    }
+    tl_certify_size_init(&s, f);
+    tl_certify_size_of_head(&s, f, h);
+    tl_certify_schur_square(value, &s);
+    arb_sqrtpos(value, value, f->prec);
+    arb_add(value, value, s.c, f->prec);
+    tl_certify_size_clear(&s);
 }

@@ -134,7 +134,8 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
 
     if (!row->applicable) return;
     arb_init(bound);
-    if (run->settings.lower_only)
+    if (run->settings.lower_only ||
+        (!run->settings.boxes && !tl_certify_has_quick_formula(row->bound->key)))
         from_logarithm(bound, run->log_value[i]);
     else
         row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
@@ -171,7 +172,7 @@ tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s,
 static bool any_formula(size_t count, const tl_bound *const *bound, const tl_bound_value *value)
 {
     for (size_t i = 0; i < count; i++)
-        if (value[i].applicable && tl_certify_has_formula(bound[i]->key)) return true;
+        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key)) return true;
     return false;
 }
 
@@ -201,7 +202,10 @@ tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bou
     arb_init(ball);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         arb_pos_inf(ball);
-        if (value[i].applicable) (void)bound_ball(ball, bound[i], &f, value[i].log_value);
+        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key))
+            (void)bound_ball(ball, bound[i], &f, value[i].log_value);
+        else if (value[i].applicable)
+            from_logarithm(ball, value[i].log_value);
         round_up(&upper[i], ball);
     }
     arb_clear(ball);

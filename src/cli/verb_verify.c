@@ -220,7 +220,8 @@ static tl_status check_key(const char *key, tl_error *err)
 
 static tl_status run_verify(tl_cli_call *call, tl_error *err)
 {
-    const tl_certify_settings settings = {.against = call->value[VERIFY_AGAINST].text,
+    const tl_certify_settings settings = {.boxes = true,
+                                          .against = call->value[VERIFY_AGAINST].text,
                                           .enclose = call->value[VERIFY_ENCLOSE].given,
                                           .most_bits = (long)call->value[VERIFY_BITS].count,
                                           .slack = call->value[VERIFY_SLACK].real};

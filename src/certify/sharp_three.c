@@ -1,0 +1,448 @@
+/* One row by its three heaviest weights. Statement: src/bounds/README.md section 6.2. */
+#include <math.h>
+
+#include "certify/sharp.h"
+
+enum { SPLITS = 1500, P = TL_CERTIFY_BOX_BITS };
+
+/* Up to this g the three weights say nothing beyond rows with extreme logits. */
+enum { EXTREMES_SUFFICE = 2 };
+
+typedef struct {
+    arb_t g, l, rest; /* rest = n - 3 */
+    bool coupled;
+} three;
+
+/* Ends of the weights p >= q >= t over the box, of the rest and of r = t + rest; differences; least
+ * components along b_i; |xi_1| and |xi_2| along it at most; total variance. */
+enum {
+    P0,
+    P1,
+    NOT_P,
+    Q0,
+    Q1,
+    NOT_Q,
+    T0,
+    T1,
+    REST,
+    R,
+    P_LESS_Q,
+    P_LESS_T,
+    Q_LESS_T,
+    S1,
+    S2,
+    S3,
+    FIRST,
+    SECOND,
+    VARIANCE,
+    COUNT
+};
+
+/* e^(-x) and 1 - e^(-x) at the ends of u and v; rest e^(-a). Index 0: the lower value. */
+enum { I0, I1, J0, J1, X0, X1, LESS_I, LESS_J, LESS_IJ, EXPONENTIALS };
+
+static void minus_exp(arb_t e, double x)
+{
+    arb_set_d(e, -x);
+    arb_exp(e, e, P);
+}
+
+/* 1 - e^(-x - y) */
+static void less_exp(arb_t e, double x, double y)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_set_d(e, -x);
+    arb_set_d(t, -y);
+    arb_add(e, e, t, P);
+    arb_expm1(e, e, P);
+    arb_neg(e, e);
+    arb_clear(t);
+}
+
+static void set_exponentials(arb_ptr e, const three *row, const double *lo, const double *hi)
+{
+    minus_exp(e + I0, hi[1]);
+    minus_exp(e + I1, lo[1]);
+    minus_exp(e + J0, hi[2]);
+    minus_exp(e + J1, lo[2]);
+    minus_exp(e + X0, hi[0]);
+    minus_exp(e + X1, lo[0]);
+    arb_mul(e + X0, e + X0, row->rest, P);
+    arb_mul(e + X1, e + X1, row->rest, P);
+    less_exp(e + LESS_I, hi[1], 0);
+    less_exp(e + LESS_J, hi[2], 0);
+    less_exp(e + LESS_IJ, hi[1], hi[2]);
+}
+
+/* out := part/(part + others) for sums of products a + b c + d. */
+static void fraction(arb_t out, const arb_t part, const arb_t others)
+{
+    arb_add(out, part, others, P);
+    arb_div(out, part, out, P);
+}
+
+/* a + b c + d */
+static void sum(arb_t out, const arb_t a, const arb_t b, const arb_t c, const arb_t d)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_mul(t, b, c, P);
+    arb_add(t, t, a, P);
+    arb_add(out, t, d, P);
+    arb_clear(t);
+}
+
+/* Weights are 1 : e^(-u) : e^(-u-v), the others e^(-a) of the first each. */
+static void set_weights(arb_ptr w, arb_srcptr e)
+{
+    arb_ptr k = _arb_vec_init(6), one = k, most = k + 1, least = k + 2, t = k + 3, s = k + 4,
+            none = k + 5;
+
+    arb_one(one);
+    sum(least, e + I0, e + I0, e + J0, e + X0); /* what stands beside the first, at least */
+    sum(most, e + I1, e + I1, e + J1, e + X1);
+    fraction(w + P1, one, least);
+    fraction(w + P0, one, most);
+    fraction(w + NOT_P, most, one);
+    sum(t, one, e + I1, e + J0, e + X0);
+    fraction(w + Q1, e + I1, t);
+    sum(t, one, e + I0, e + J1, e + X1);
+    fraction(w + Q0, e + I0, t);
+    fraction(w + NOT_Q, t, e + I0);
+    arb_mul(s, e + I1, e + J1, P);
+    sum(t, one, e + I1, one, e + X0);
+    fraction(w + T1, s, t);
+    arb_mul(s, e + I0, e + J0, P);
+    sum(t, one, e + I0, one, e + X1);
+    fraction(w + T0, s, t);
+    sum(t, one, e + I0, e + J0, e + I0);
+    fraction(w + REST, e + X1, t);
+    for (int i = 0; i < 2; i++) { /* r at both ends of u */
+        sum(s, none, e + I0 + i, e + J1, e + X1);
+        arb_add_ui(t, e + I0 + i, 1, P);
+        fraction(t, s, t);
+        arb_max(w + R, w + R, t, P);
+    }
+    arb_mul(w + P_LESS_Q, w + P1, e + LESS_I, P);
+    arb_mul(w + P_LESS_T, w + P1, e + LESS_IJ, P);
+    arb_mul(w + Q_LESS_T, w + Q1, e + LESS_J, P);
+    _arb_vec_clear(k, 6);
+}
+
+/* max(0, a - u - v)/l - 1, rounded either way in a ball */
+static void component(arb_t s, const three *row, double a, double u, double v)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_set_d(s, a);
+    arb_set_d(t, u);
+    arb_sub(s, s, t, P);
+    arb_set_d(t, v);
+    arb_sub(s, s, t, P);
+    arb_zero(t);
+    arb_max(s, s, t, P);
+    arb_div(s, s, row->l, P);
+    arb_sub_ui(s, s, 1, P);
+    arb_clear(t);
+}
+
+/* E_1, E_2 where both move together, 2(1-p) and 2(1-q) else; V. */
+static void set_deviations(arb_ptr w, const three *row, const double *lo, const double *hi)
+{
+    arb_ptr k = _arb_vec_init(5), lost = k, t = k + 1, a0 = k + 2, u1 = k + 3, s = k + 4;
+
+    component(w + S1, row, lo[0], 0, 0);
+    component(w + S2, row, lo[0], hi[1], 0);
+    component(w + S3, row, lo[0], hi[1], hi[2]);
+    arb_set_d(u1, hi[1]);
+    arb_mul(lost, w + Q1, u1, P);
+    arb_set_d(t, hi[2]);
+    arb_add(s, u1, t, P);
+    arb_addmul(lost, w + T1, s, P); /* q u + t (u + v) */
+    arb_mul(w + SECOND, w + T1, t, P);
+    arb_set_d(t, hi[0]);
+    arb_mul(w + FIRST, w + REST, t, P);
+    arb_add(w + FIRST, w + FIRST, lost, P);
+    arb_set_d(s, lo[1]);
+    arb_sub(t, t, s, P);
+    arb_addmul(w + SECOND, w + REST, t, P);
+    arb_mul(t, w + P1, u1, P);
+    arb_max(w + SECOND, w + SECOND, t, P);
+    arb_div(w + FIRST, w + FIRST, row->l, P);
+    arb_div(w + SECOND, w + SECOND, row->l, P);
+    if (!row->coupled) {
+        arb_mul_2exp_si(w + FIRST, w + NOT_P, 1);
+        arb_mul_2exp_si(w + SECOND, w + NOT_Q, 1);
+    }
+    /* Mean along b: ((1 - rest) a - lost)/l - 1 at least. */
+    arb_set_d(a0, lo[0]);
+    arb_sub_ui(t, w + REST, 1, P);
+    arb_neg(t, t);
+    arb_mul(t, t, a0, P);
+    arb_sub(t, t, lost, P);
+    arb_div(t, t, row->l, P);
+    arb_sub_ui(t, t, 1, P);
+    arb_zero(s);
+    arb_max(t, t, s, P);
+    arb_sqr(t, t, P);
+    arb_sub_ui(t, t, 1, P);
+    arb_neg(w + VARIANCE, t);
+    arb_max(w + VARIANCE, w + VARIANCE, s, P);
+    _arb_vec_clear(k, 5);
+}
+
+/* x (1 - x) at its largest, without cancellation near 1. */
+static void product_of(arb_t out, const arb_t x0, const arb_t x1, const arb_t not_x)
+{
+    arb_t half;
+
+    arb_init(half);
+    arb_set_d(half, 0.5);
+    if (arb_ge(x0, half))
+        arb_mul(out, x0, not_x, P);
+    else
+        tl_certify_product_max(out, x0, x1, P);
+    arb_clear(half);
+}
+
+/* x := the largest x (x - t): min(not_x x_less_t, x (1 - x) - t0 (1 - x)). */
+static void reduced(arb_t out, const arb_t not_x, const arb_t x_less_t, const arb_t product,
+                    const arb_t t0, const arb_t x1)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_sub_ui(t, x1, 1, P);
+    arb_mul(t, t, t0, P);
+    arb_add(t, t, product, P);
+    arb_mul(out, not_x, x_less_t, P);
+    arb_min(out, out, t, P);
+    arb_clear(t);
+}
+
+/* The larger eigenvalue of [[x, k], [k, y]], k^2 = p q (p - t)(q - t). */
+static void set_lambda(arb_t lambda, arb_srcptr w, const arb_t x, const arb_t y)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_mul(lambda, w + P1, w + Q1, P);
+    arb_mul(lambda, lambda, w + P_LESS_T, P);
+    arb_mul(lambda, lambda, w + Q_LESS_T, P);
+    arb_mul_2exp_si(lambda, lambda, 2);
+    arb_sub(t, x, y, P);
+    arb_addmul(lambda, t, t, P);
+    arb_sqrtpos(lambda, lambda, P);
+    arb_add(lambda, lambda, x, P);
+    arb_add(lambda, lambda, y, P);
+    arb_mul_2exp_si(lambda, lambda, -1);
+    arb_clear(t);
+}
+
+/* V' = 1 - sum P_i max(0, s_i)^2 */
+static void set_across(arb_t across, arb_srcptr w)
+{
+    static const int weight[] = {P0, Q0, T0}, part[] = {S1, S2, S3};
+    arb_t s, zero;
+
+    arb_init(s);
+    arb_init(zero);
+    arb_one(across);
+    for (int i = 0; i < 3; i++) {
+        arb_max(s, w + part[i], zero, P);
+        arb_sqr(s, s, P);
+        arb_submul(across, s, w + weight[i], P);
+    }
+    arb_max(across, across, zero, P);
+    arb_clear(zero);
+    arb_clear(s);
+}
+
+/* out := min(out, a b + c) */
+static void lower_to(arb_t out, const arb_t a, const arb_t b, const arb_t c)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_mul(t, a, b, P);
+    arb_add(t, t, c, P);
+    arb_min(out, out, t, P);
+    arb_clear(t);
+}
+
+/* sum P^2 |xi|^2, the least of five bounds; pp, qq: p (1 - p), q (1 - q). */
+static void spread(arb_t least, arb_srcptr w, const arb_t pp, const arb_t qq)
+{
+    enum { SIZE = 9 };
+    arb_ptr k = _arb_vec_init(SIZE), x = k, y = k + 1, lambda = k + 2, across = k + 3, tv = k + 4,
+            p4 = k + 5, q4 = k + 6, t = k + 7, s = k + 8;
+    arb_srcptr v = w + VARIANCE;
+
+    reduced(x, w + NOT_P, w + P_LESS_T, pp, w + T0, w + P1);
+    reduced(y, w + NOT_Q, w + Q_LESS_T, qq, w + T0, w + Q1);
+    set_lambda(lambda, w, x, y);
+    set_across(across, w);
+    arb_mul_2exp_si(p4, pp, 2);
+    arb_min(p4, p4, v, P);
+    arb_mul_2exp_si(q4, qq, 2);
+    arb_min(q4, q4, v, P);
+    arb_mul(tv, w + T1, v, P);
+    arb_mul(s, w + NOT_P, w + P_LESS_Q, P);
+    arb_mul(least, s, p4, P);
+    arb_addmul(least, w + Q1, v, P);
+    arb_mul(s, lambda, v, P);
+    arb_add(s, s, tv, P);
+    arb_min(least, least, s, P);
+    arb_mul(s, y, q4, P);
+    arb_add(s, s, tv, P);
+    lower_to(least, x, p4, s);
+    /* (p E_1)^2 + (q E_2)^2 + t min(4r, 1) + (t + lambda) V' */
+    arb_mul(x, w + P1, w + FIRST, P);
+    arb_mul(y, w + Q1, w + SECOND, P);
+    arb_one(s);
+    arb_mul_2exp_si(t, w + R, 2);
+    arb_min(t, t, s, P);
+    arb_mul(s, w + T1, t, P);
+    arb_add(t, w + T1, lambda, P);
+    arb_addmul(s, t, across, P);
+    arb_addmul(s, x, x, P);
+    lower_to(least, y, y, s);
+    /* p E_1^2 (p - t) + q E_2^2 (q - t) + t V + lambda V' */
+    arb_mul(s, lambda, across, P);
+    arb_add(s, s, tv, P);
+    arb_mul(t, x, w + FIRST, P);
+    arb_addmul(s, t, w + P_LESS_T, P);
+    arb_mul(t, y, w + SECOND, P);
+    lower_to(least, t, w + Q_LESS_T, s);
+    _arb_vec_clear(k, SIZE);
+}
+
+/* moment += x max(|x1 - k|, |x0 - k|)^2 */
+static void add_moment(arb_t moment, const arb_t x0, const arb_t x1, const arb_t k)
+{
+    arb_t a, b;
+
+    arb_init(a);
+    arb_init(b);
+    arb_sub(a, x1, k, P);
+    arb_sqr(a, a, P);
+    arb_sub(b, x0, k, P);
+    arb_sqr(b, b, P);
+    arb_max(a, a, b, P);
+    arb_addmul(moment, a, x1, P);
+    arb_clear(b);
+    arb_clear(a);
+}
+
+/* |sum P^2 t|, the least of two bounds, for any k >= t/2. */
+static void cross(arb_t least, arb_srcptr w, const arb_t pp)
+{
+    enum { SIZE = 4 };
+    arb_ptr v = _arb_vec_init(SIZE), k = v, t = v + 1, s = v + 2, moment = v + 3;
+    arb_srcptr variance = w + VARIANCE;
+
+    arb_add(k, w + P0, w + P1, P);
+    arb_sqr(k, k, P);
+    arb_add(t, w + Q0, w + Q1, P);
+    arb_addmul(k, t, t, P);
+    arb_mul_2exp_si(k, k, -2);
+    arb_mul_2exp_si(t, w + T1, -1);
+    arb_max(k, k, t, P);
+    arb_sqr(moment, k, P);
+    arb_mul(moment, moment, w + R, P);
+    add_moment(moment, w + P0, w + P1, k);
+    add_moment(moment, w + Q0, w + Q1, k);
+    arb_mul(moment, moment, variance, P);
+    arb_mul(t, variance, pp, P);
+    arb_sqrtpos(t, t, P);
+    arb_mul_2exp_si(s, pp, 1);
+    arb_min(t, t, s, P);
+    arb_mul(least, t, w + P_LESS_Q, P);
+    arb_mul(t, variance, w + R, P);
+    arb_sqrtpos(t, t, P);
+    arb_mul_2exp_si(s, w + R, 1);
+    arb_min(t, t, s, P);
+    arb_addmul(least, t, w + Q1, P);
+    arb_sqrtpos(moment, moment, P);
+    arb_min(least, least, moment, P);
+    _arb_vec_clear(v, SIZE);
+}
+
+/* Phi' over (1 + g)^2 for a = log(rest p/r'), u = log(p/q), v = log(q/t), u + v <= a; with three
+ * tokens a = log(p/t). */
+static double three_upper(const void *context, const double *lo, const double *hi)
+{
+    const three *row = context;
+    /* Sums of doubles moved outward. */
+    const double from[3] = {fmax(lo[0], nextafter(lo[1] + lo[2], 0)), lo[1], lo[2]};
+    const double to[3] = {hi[0], fmin(hi[1], hi[0]),
+                          fmin(hi[2], nextafter(hi[0] - lo[1], (double)INFINITY))};
+
+    if (from[0] > to[0] || from[1] > to[1] || from[2] > to[2]) return -(double)INFINITY;
+    arb_ptr w = _arb_vec_init(COUNT), e = _arb_vec_init(EXPONENTIALS), k = _arb_vec_init(4);
+    set_exponentials(e, row, from, to);
+    set_weights(w, e);
+    set_deviations(w, row, from, to);
+    product_of(k, w + P0, w + P1, w + NOT_P);
+    product_of(k + 1, w + Q0, w + Q1, w + NOT_Q);
+    spread(k + 2, w, k, k + 1);
+    cross(k + 3, w, k);
+    arb_mul_2exp_si(k + 3, k + 3, 1);
+    arb_addmul(k + 3, k + 2, row->g, P);
+    arb_mul(k + 3, k + 3, row->g, P);
+    arb_addmul(k + 3, w + P1, w + P1, P);
+    arb_addmul(k + 3, w + Q1, w + Q1, P);
+    arb_addmul(k + 3, w + R, w + T1, P);
+    arb_add_ui(k, row->g, 1, P);
+    arb_div(k + 3, k + 3, k, P);
+    arb_div(k + 3, k + 3, k, P);
+    const double value = tl_certify_up(k + 3);
+    _arb_vec_clear(k, 4);
+    _arb_vec_clear(e, EXPONENTIALS);
+    _arb_vec_clear(w, COUNT);
+    return value;
+}
+
+void tl_certify_three_square(arb_t square, const tl_certify_size *s, const arb_t ceiling)
+{
+    const slong prec = s->prec;
+    three row = {.coupled = s->coupled};
+    arb_t t, unit;
+
+    arb_pos_inf(square);
+    if (s->infinite || fmpz_cmp_ui(s->n, 3) < 0 || tl_certify_mid(s->g) <= EXTREMES_SUFFICE) return;
+    arb_init(t);
+    arb_init(unit);
+    arb_init(row.g);
+    arb_init(row.l);
+    arb_init(row.rest);
+    arb_set(row.g, s->g);
+    arb_set(row.l, s->l);
+    arb_set_fmpz(row.rest, s->n);
+    arb_sub_ui(row.rest, row.rest, 3, prec);
+    arb_add_ui(unit, s->g, 1, prec);
+    arb_sqr(unit, unit, prec);
+    arb_mul_fmpz(unit, unit, s->n, prec);
+    arb_div(t, ceiling, unit, prec);
+    const double most = tl_certify_up(t);
+    arb_mul_2exp_si(t, s->l, 1);
+    const double top = tl_certify_up(t);
+    const tl_certify_boxes problem = {.dim = 3,
+                                      .hi = {top, top, top},
+                                      .context = &row,
+                                      .upper = three_upper,
+                                      .ceiling = most,
+                                      .tolerance = 1e-6,
+                                      .budget = SPLITS};
+    arb_set_d(square, tl_certify_boxes_max(&problem));
+    arb_mul(square, square, unit, prec);
+    arb_clear(row.rest);
+    arb_clear(row.l);
+    arb_clear(row.g);
+    arb_clear(unit);
+    arb_clear(t);
+}
