@@ -487,7 +487,7 @@ $(PC):
 # The experiments with the data they need, as shipped: not what was put beside it.
 SHIPPED := $(EXPERIMENTS) $(wildcard experiments/README.md experiments/pretrained/*.cfg \
     experiments/refuted/* experiments/data/*/README.md experiments/data/models/*.json \
-    experiments/data/text/alice.txt experiments/data/fashion_mnist/*.idx \
+    experiments/data/text/*.txt experiments/data/fashion_mnist/*.idx \
     experiments/data/svtr/svtr_*.safetensors) experiments/livit/model.safetensors
 
 .PHONY: install

@@ -87,7 +87,7 @@ Test(experiment_model, records_hold_norm_functional_and_lengths)
     expect_same_records(a, b, "threads");
     char *csv = results_text(a, "data.csv"), *cells = results_text(a, "cells.ndjson");
     cr_assert(csv && cells);
-    cr_expect(strstr(csv, ",mean_radius,max_radius,norm:jt-f"), "%.200s", csv);
+    cr_expect(strstr(csv, ",length,mean_radius,max_radius,norm:jt-f"), "%.200s", csv);
     json_t *record = json_loadb(cells, strcspn(cells, "\n"), 0, NULL);
     tl_cell *cell = experiment_cell(ex, 0);
     tl_norm_result norm;
@@ -113,7 +113,7 @@ static const refusal refused[] = {
     {"attention = { model = { directory = \"none\"; layer = 0; get = \"ask\"; }; };\n" TOKENS,
      "by --model), found none; to get them: ask"},
     {"attention = { kind = \"dot\"; d = 2; A = \"identity\"; V = \"identity\"; };\n" TOKENS,
-     "expected attention.model beside a text"},
+     "expected attention.model with BERT or GPT-2 beside a text"},
 };
 
 Test(experiment_model, what_makes_no_network_is_refused)

@@ -100,7 +100,7 @@ Test(words, texts_in_files)
 
     cr_assert(scratch_init(&s) && scratch_write(&s, "text", text, sizeof text - 1));
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        cr_assert_eq(tl_words_read(s.path, ways[i].vocabulary, ways[i].how, &id, &count, &err),
+        cr_assert_eq(tl_words_read(s.path, ways[i].vocabulary, ways[i].how, -1, &id, &count, &err),
                      TL_OK, "%s", err.text);
         cr_assert_eq(count, ways[i].count, "row %zu", i);
         cr_expect_arr_eq(id, ways[i].id, sizeof ways[i].id, "row %zu", i);
@@ -110,7 +110,7 @@ Test(words, texts_in_files)
         cr_assert_eq(tl_tokenizer_open(&t, VOCABULARY, NULL), TL_OK);
         cr_assert_eq(tl_tokenizer_encode(t, text, sizeof text - 1, true, &expected, &length, NULL),
                      TL_OK);
-        cr_assert_eq(tl_words_read(s.path, VOCABULARY, TL_NUMBERING_WORDS, &id, &count, &err),
+        cr_assert_eq(tl_words_read(s.path, VOCABULARY, TL_NUMBERING_WORDS, -1, &id, &count, &err),
                      TL_OK, "%s", err.text);
         cr_assert_eq(count, length);
         cr_expect_arr_eq(id, expected, length * sizeof *id);
@@ -119,8 +119,38 @@ Test(words, texts_in_files)
         tl_tokenizer_free(t);
     }
     cr_expect_eq(
-        tl_words_read(scratch_path(&s, "absent"), NULL, TL_NUMBERING_WORDS, &id, &count, &err),
+        tl_words_read(scratch_path(&s, "absent"), NULL, TL_NUMBERING_WORDS, -1, &id, &count, &err),
         TL_ERR_IO);
     cr_expect(strstr(err.text, "absent: cannot be opened"), "%s", err.text);
+    scratch_clear(&s);
+}
+
+/* Lines count where they are not blank; each is numbered by itself. */
+Test(words, one_line_of_a_file)
+{
+    static const char text[] = "\n the cat\n \t\n\r\nthat cat, the cat\nlast";
+    static const struct {
+        long line;
+        size_t count;
+        uint32_t id[5];
+    } lines[] = {{0, 2, {1, 2}}, {1, 5, {1, 2, 3, 4, 2}}, {2, 1, {1}}};
+    uint32_t *id = NULL;
+    size_t count = 0;
+    tl_error err = {0};
+    scratch s;
+
+    cr_assert(scratch_init(&s) && scratch_write(&s, "text", text, sizeof text - 1));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        cr_assert_eq(
+            tl_words_read(s.path, NULL, TL_NUMBERING_WORDS, lines[i].line, &id, &count, &err),
+            TL_OK, "%s", err.text);
+        cr_assert_eq(count, lines[i].count, "line %zu: %zu", i, count);
+        cr_expect_arr_eq(id, lines[i].id, count * sizeof *id, "line %zu", i);
+        free(id);
+    }
+    cr_expect_eq(tl_words_read(s.path, NULL, TL_NUMBERING_WORDS, 3, &id, &count, &err),
+                 TL_ERR_SHAPE);
+    cr_expect(strstr(err.text, "text: expected 4 lines that are not blank, found 3"), "%s",
+              err.text);
     scratch_clear(&s);
 }

@@ -30,11 +30,13 @@ TL_MUST_USE tl_status tl_numbering_from_name(const char *name, tl_numbering *num
  * no number below 2^32, with its place), TL_ERR_MEMORY. Cost: O(size count) for words. */
 TL_MUST_USE tl_status tl_words_number(tl_numbering numbering, const char *text, size_t size,
                                       uint32_t **id, size_t *count, tl_error *err);
-/* The same for the text in a file. vocabulary: a directory as tl_tokenizer_open reads it, whose ids
- * are taken, special tokens too, unless the file is a list of ids; NULL: none. Errors: those of
- * tl_words_number, tl_file_read, tl_tokenizer_open and tl_tokenizer_encode. */
+/* The same for the text in a file, or for one of its lines alone: line counts from 0 those that are
+ * not blank; -1: the whole file. vocabulary: a directory as tl_tokenizer_open reads it, whose ids
+ * are taken, special tokens too, unless the file is a list of ids; NULL: none. Errors: TL_ERR_SHAPE
+ * (fewer lines), those of tl_words_number, tl_file_read, tl_tokenizer_open and tl_tokenizer_encode.
+ */
 TL_MUST_USE tl_status tl_words_read(const char *path, const char *vocabulary,
-                                    tl_numbering numbering, uint32_t **id, size_t *count,
+                                    tl_numbering numbering, long line, uint32_t **id, size_t *count,
                                     tl_error *err);
 
 #endif

@@ -115,7 +115,7 @@ static tl_status read_words(const tl_cli_call *call, subject *out, tl_error *err
     /* A trained model has its vocabulary beside its weights. */
     const char *vocabulary = call->operands > 0 ? call->operand[0] : NULL;
 
-    return tl_words_read(path, vocabulary, how, &out->id, &out->count, err);
+    return tl_words_read(path, vocabulary, how, -1, &out->id, &out->count, err);
 }
 
 /* A matrix or a row of numbers as doubles, more indices in single precision. */

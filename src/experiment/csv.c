@@ -97,7 +97,7 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
     if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
     for (size_t i = 0; i < tl_attack_columns_of(ex); i++)
         tl_buffer_print(b, ",%s", tl_attack_columns[i]);
-    for (size_t i = 0; tl_has_model(ex->attention) && i < TL_MODEL_COLUMNS; i++)
+    for (size_t i = 0; tl_shows_tokens(ex) && i < TL_MODEL_COLUMNS; i++)
         tl_buffer_print(b, ",%s", tl_model_columns[i]);
     for (size_t i = 0; i < ex->compared; i++)
         tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
@@ -225,7 +225,7 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "attack"), tl_attack_columns[i]));
     }
-    for (size_t i = 0; tl_has_model(ex->attention) && i < TL_MODEL_COLUMNS; i++) {
+    for (size_t i = 0; tl_shows_tokens(ex) && i < TL_MODEL_COLUMNS; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "tokens"), tl_model_columns[i]));
     }

@@ -5,6 +5,7 @@
 #include <libconfig.h>
 
 #include "tightlip/problem.h"
+#include "tightlip/transformer.h"
 
 typedef struct tl_bindings tl_bindings;
 typedef struct tl_value tl_value;
@@ -49,8 +50,9 @@ typedef struct {
                           which records of evaluated cells name where the weights are too many to
                           repeat; or NULL */
     bool network; /* a layer of a whole network, whose numbers are estimates without a witness */
-    size_t network_layer, positions; /* which one; the longest text it takes */
-    char *vocabulary;                /* its directory, owned; NULL: weights are drawn */
+    size_t network_layer;                /* which one */
+    tl_transformer_config network_about; /* of what network */
+    char *vocabulary;                    /* its directory, owned; NULL: weights are drawn */
 } tl_layer_spec;
 
 TL_MUST_USE tl_status tl_layer_spec_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
@@ -61,10 +63,13 @@ TL_MUST_USE tl_status tl_layer_module_read(const tl_bindings *b, const config_se
 /* attention.random: weights drawn at initialisation. */
 TL_MUST_USE tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 
-/* attention.model: a layer of a network; tokens.text: its inputs at a text. */
+/* attention.model: a layer of a network; tokens.text, tokens.images: its inputs at a text or at an
+ * image. */
 TL_MUST_USE tl_status tl_layer_model_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err);
 TL_MUST_USE tl_status tl_tokens_text_read(const tl_bindings *b, const tl_layer_spec *attention,
                                           tl_measure **out, tl_error *err);
+TL_MUST_USE tl_status tl_tokens_image_read(const tl_bindings *b, const tl_layer_spec *attention,
+                                           tl_measure **out, tl_error *err);
 /* head of a group: "all" (-1), or a number; a variable `head` goes first. */
 TL_MUST_USE tl_status tl_layer_head_read(const tl_bindings *b, const config_setting_t *group,
                                          long long heads, long long *head, tl_error *err);

@@ -8,7 +8,7 @@
 
 #include "tightlip/linalg.h"
 
-const char *const tl_model_columns[TL_MODEL_COLUMNS] = {"mean_radius", "max_radius"};
+const char *const tl_model_columns[TL_MODEL_COLUMNS] = {"length", "mean_radius", "max_radius"};
 
 void tl_model_cache_free(tl_model_cache *networks)
 {
@@ -44,18 +44,29 @@ tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, tl_norm_res
     return TL_OK;
 }
 
+bool tl_shows_tokens(const tl_experiment *ex)
+{
+    const char *x = json_string_value(json_object_get(ex->plot, "x"));
+
+    if (tl_has_model(ex->attention)) return true;
+    for (size_t i = 0; x && i < TL_MODEL_COLUMNS; i++)
+        if (strcmp(tl_model_columns[i], x) == 0) return true;
+    return false;
+}
+
 int tl_model_add(json_t *record, const tl_measure *mu)
 {
-    double sum = 0, most = 0;
+    json_t *length = mu->n ? json_integer((json_int_t)mu->n) : json_null();
+    double mean = 0, most = 0;
 
     for (size_t i = 0; i < mu->m; i++) {
-        const double length = tl_nrm2(mu->d, mu->x + i * mu->d);
-        sum += length;
-        most = length > most ? length : most;
+        const double size = tl_nrm2(mu->d, mu->x + i * mu->d);
+        mean += exp(mu->log_mass[i]) * size;
+        most = size > most ? size : most;
     }
     return json_object_set_new(record, "tokens",
-                               json_pack("{s:f, s:f}", tl_model_columns[0], sum / (double)mu->m,
-                                         tl_model_columns[1], most));
+                               json_pack("{s:o, s:f, s:f}", tl_model_columns[0], length,
+                                         tl_model_columns[1], mean, tl_model_columns[2], most));
 }
 
 /* What a model group says; texts are owned. */
@@ -191,13 +202,15 @@ static tl_status hold(const tl_bindings *b, const setting *m, tl_error *err)
 /* While the file is checked no weights are read: a layer of that width stands for each. */
 static tl_status stand_in(const setting *m, tl_layer_spec *out, tl_error *err)
 {
-    double *zero = calloc(m->about.d, sizeof *zero);
-    const tl_head head = {.k = 1, .v = 1, .Q = zero, .K = zero, .V = zero, .scale = 1};
-    const tl_status s =
-        zero ? tl_layer_alloc(&out->layer, out->kind, out->mask, m->about.d, 1, &head, NULL, 0, err)
-             : tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    double *first = calloc(m->about.d, sizeof *first);
+    const tl_head head = {.k = 1, .v = 1, .Q = first, .K = first, .V = first, .scale = 1};
+    tl_status s = first ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
 
-    free(zero);
+    if (!s) {
+        first[0] = 1; /* A has an eigenvalue, so that constructions for a head can be checked */
+        s = tl_layer_alloc(&out->layer, out->kind, out->mask, m->about.d, 1, &head, NULL, 0, err);
+    }
+    free(first);
     return s;
 }
 
@@ -209,7 +222,7 @@ tl_status tl_layer_model_read(const tl_bindings *b, tl_layer_spec *out, tl_error
 
     out->network = true;
     out->network_layer = (size_t)m.layer;
-    out->positions = m.about.positions;
+    out->network_about = m.about;
     out->mask = m.about.causal ? TL_MASK_CAUSAL : TL_MASK_NONE;
     if (!s && m.directory) {
         out->vocabulary =
@@ -226,4 +239,50 @@ tl_status tl_layer_model_read(const tl_bindings *b, tl_layer_spec *out, tl_error
     }
     clear(&m);
     return s;
+}
+
+/* The states at the input, unless they are there. */
+static tl_status hold_states(const tl_bindings *b, const char *key,
+                             const tl_transformer_input *input, tl_error *err)
+{
+    tl_model_cache *networks = b->experiment->networks;
+    tl_transformer_states states;
+    char *copy;
+    tl_status s;
+
+    if (networks->text_key && strcmp(networks->text_key, key) == 0) return TL_OK;
+    copy = strdup(key);
+    if (!copy) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    s = tl_transformer_run(networks->model, input, TL_PRECISION_SINGLE, &states, err);
+    if (s) {
+        free(copy);
+        return s;
+    }
+    tl_transformer_states_clear(&networks->states);
+    networks->states = states;
+    free(networks->text_key);
+    networks->text_key = copy;
+    return TL_OK;
+}
+
+tl_status tl_model_tokens(const tl_bindings *b, const tl_layer_spec *attention, const char *key,
+                          const tl_transformer_input *input, tl_measure **out, tl_error *err)
+{
+    const size_t n = input->n, d = attention->layer->d;
+    double *zero = NULL;
+    const double *x = NULL;
+    tl_error inner = {0};
+    tl_status s = TL_OK;
+
+    if (b->used) {
+        x = zero = calloc(n * d, sizeof *zero);
+        s = zero ? TL_OK : tl_fail(&inner, TL_ERR_MEMORY, "out of memory");
+    } else {
+        s = hold_states(b, key, input, &inner);
+        if (!s) x = b->experiment->networks->states.input + attention->network_layer * n * d;
+    }
+    if (!s) s = tl_measure_alloc(out, n, d, x, NULL, NULL, &inner);
+    free(zero);
+    return s ? tl_config_fail(b->experiment, b->experiment->tokens, err, s, "%s", inner.text)
+             : TL_OK;
 }

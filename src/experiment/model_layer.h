@@ -14,6 +14,13 @@ struct tl_model_cache {
 
 void tl_model_cache_free(tl_model_cache *networks);
 
+/* The measure of what the attention layer of the cell gets at the input, which runs through the
+ * network unless it is the last one that did: key tells inputs apart. While the file is checked: n
+ * zeros. at: the group in messages. */
+TL_MUST_USE tl_status tl_model_tokens(const tl_bindings *b, const tl_layer_spec *attention,
+                                      const char *key, const tl_transformer_input *input,
+                                      tl_measure **out, tl_error *err);
+
 /* Whether the experiment is about layers of a network. */
 bool tl_has_model(const config_setting_t *attention);
 
@@ -22,9 +29,11 @@ bool tl_has_model(const config_setting_t *attention);
 TL_MUST_USE tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu,
                                     tl_norm_result *out, tl_error *err);
 
-/* Columns beside the value: mean and largest length of the tokens. */
-enum { TL_MODEL_COLUMNS = 2 };
+/* Columns beside the value: how many tokens, mean and largest length of their vectors. */
+enum { TL_MODEL_COLUMNS = 3 };
 extern const char *const tl_model_columns[TL_MODEL_COLUMNS];
+/* Whether records have them: about networks, and where the plot has one on its x axis. */
+bool tl_shows_tokens(const tl_experiment *ex);
 /* record.tokens. Nonzero when out of memory. */
 int tl_model_add(json_t *record, const tl_measure *mu);
 

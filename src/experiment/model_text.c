@@ -1,4 +1,5 @@
 /* tokens.text: what a layer of a network gets to see of a text. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct {
     tl_numbering how;
     uint32_t *id; /* owned */
     size_t count;
-    long long n;
+    long long n, line; /* line -1: the whole file */
 } setting;
 
 static void clear(setting *t)
@@ -29,7 +30,7 @@ static tl_status read_ids(const tl_bindings *b, const config_setting_t *group,
     tl_status s;
 
     if (!path) return tl_config_fail(b->experiment, group, err, TL_ERR_MEMORY, "out of memory");
-    s = tl_words_read(path, vocabulary, t->how, &t->id, &t->count, &inner);
+    s = tl_words_read(path, vocabulary, t->how, (long)t->line, &t->id, &t->count, &inner);
     free(path);
     return s ? tl_config_fail(b->experiment, group, err, s, "%s", inner.text) : TL_OK;
 }
@@ -37,21 +38,26 @@ static tl_status read_ids(const tl_bindings *b, const config_setting_t *group,
 static tl_status read_setting(const tl_bindings *b, const config_setting_t *group,
                               const tl_layer_spec *attention, setting *t, tl_error *err)
 {
-    static const char *const keys[] = {"text", "ids", "n"};
+    static const char *const keys[] = {"text", "ids", "n", "line"};
     static const char *const names[] = {
 #define X(id, name) name,
         TL_NUMBERING_LIST(X)
 #undef X
     };
-    const size_t most = attention->positions;
+    const size_t most = attention->network_about.positions;
     bool found = false;
-    tl_status s = tl_config_keys(b->experiment, group, keys, 3, err);
+    tl_status s = tl_config_keys(b->experiment, group, keys, 4, err);
 
     if (!s) s = tl_bindings_text(b, group, "text", NULL, &t->text, err);
     if (!s) s = tl_bindings_text(b, group, "ids", NULL, &t->numbering, err);
     if (!s && t->numbering && tl_numbering_from_name(t->numbering, &t->how))
         s = tl_config_unknown(b->experiment, config_setting_get_member(group, "ids"), err, "ids",
                               t->numbering, names, sizeof names / sizeof *names);
+    t->line = -1;
+    if (!s) s = tl_bindings_integer(b, group, "line", NULL, 0, LONG_MAX, &t->line, NULL, err);
+    if (!s && (!attention->network || attention->network_about.family == TL_FAMILY_VIT))
+        s = tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
+                           "expected attention.model with BERT or GPT-2 beside a text, found none");
     if (!s) s = read_ids(b, group, attention->vocabulary, t, err);
     if (s) return s;
     t->n = (long long)t->count;
@@ -67,60 +73,26 @@ static tl_status read_setting(const tl_bindings *b, const config_setting_t *grou
     return s;
 }
 
-/* The states at the first n tokens, unless they are there. */
-static tl_status hold(const tl_bindings *b, const setting *t, tl_error *err)
-{
-    tl_model_cache *networks = b->experiment->networks;
-    const tl_transformer_input input = {.n = (size_t)t->n, .id = t->id};
-    const size_t room = strlen(t->text) + 60;
-    char *key = malloc(room);
-    tl_transformer_states states;
-    tl_status s;
-
-    if (!key) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    (void)snprintf(key, room, "%s %d %lld", t->text, (int)t->how, t->n);
-    if (networks->text_key && strcmp(networks->text_key, key) == 0) {
-        free(key);
-        return TL_OK;
-    }
-    s = tl_transformer_run(networks->model, &input, TL_PRECISION_SINGLE, &states, err);
-    if (s) {
-        free(key);
-        return s;
-    }
-    tl_transformer_states_clear(&networks->states);
-    networks->states = states;
-    free(networks->text_key);
-    networks->text_key = key;
-    return TL_OK;
-}
-
 tl_status tl_tokens_text_read(const tl_bindings *b, const tl_layer_spec *attention,
                               tl_measure **out, tl_error *err)
 {
-    const config_setting_t *group = b->experiment->tokens;
-    const size_t d = attention->layer->d;
-    double *zero = NULL;
-    const double *x = NULL;
     setting t = {0};
-    tl_error inner = {0};
-    tl_status s;
+    char *key = NULL;
+    tl_status s = read_setting(b, b->experiment->tokens, attention, &t, err);
 
-    if (!attention->network)
-        return tl_config_fail(b->experiment, group, err, TL_ERR_ARGUMENT,
-                              "expected attention.model beside a text, found none");
-    s = read_setting(b, group, attention, &t, err);
-    if (!s && b->used) {
-        x = zero = calloc((size_t)t.n * d, sizeof *zero);
-        s = zero ? TL_OK : tl_fail(&inner, TL_ERR_MEMORY, "out of memory");
-    } else if (!s) {
-        s = hold(b, &t, &inner);
-        if (!s)
-            x = b->experiment->networks->states.input + attention->network_layer * (size_t)t.n * d;
+    if (!s) {
+        const size_t room = strlen(t.text) + 80;
+        key = malloc(room);
+        if (key)
+            (void)snprintf(key, room, "%s %d %lld %lld", t.text, (int)t.how, t.line, t.n);
+        else
+            s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     }
-    if (!s) s = tl_measure_alloc(out, (size_t)t.n, d, x, NULL, NULL, &inner);
-    if (s && inner.text[0]) (void)tl_config_fail(b->experiment, group, err, s, "%s", inner.text);
-    free(zero);
+    if (!s) {
+        const tl_transformer_input input = {.n = (size_t)t.n, .id = t.id};
+        s = tl_model_tokens(b, attention, key, &input, out, err);
+    }
+    free(key);
     clear(&t);
     return s;
 }

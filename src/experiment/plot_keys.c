@@ -16,6 +16,7 @@ static const char *const axis_names[][2] = {
     {"iteration", "iteration t"},
     {"atoms", "number of distinct tokens (atoms) searched"},
     {"epsilon", "radius of the Frobenius ball"},
+    {"length", "length n of the input (tokens)"},
     {"mean_radius", "mean length of the tokens  |x_i|"},
     {"max_radius", "largest length of a token  |x_i|"},
     {"mass_ratio", "mass of the first atom over the mass of all others"},

@@ -30,7 +30,8 @@ static tl_status read_axes(const tl_experiment *ex, json_t *out, const config_se
     const tl_variable *x = default_x(ex);
     const char *rows = ex->invert.on ? "iteration" : ex->network.on ? "epsilon" : NULL;
     const char *name = rows ? rows : x ? x->name : "cell";
-    const size_t more = tl_has_model(ex->attention) ? TL_MODEL_COLUMNS : 0;
+    const bool given = ex->tokens && !ex->search && !ex->attack.on && !ex->exact.on;
+    const size_t more = given || tl_has_model(ex->attention) ? TL_MODEL_COLUMNS : 0;
     tl_status s;
 
     if (ex->variables && !rows)

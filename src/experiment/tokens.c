@@ -127,6 +127,8 @@ tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention, t
         return tl_tokens_construct(b, attention, out, err);
     if (config_setting_is_group(at) && config_setting_get_member(at, "text"))
         return tl_tokens_text_read(b, attention, out, err);
+    if (config_setting_is_group(at) && config_setting_get_member(at, "images"))
+        return tl_tokens_image_read(b, attention, out, err);
     s = config_setting_is_group(at) ? read_group(b, at, &p, err)
                                     : tl_matrix_literal(b, at, &p.x, err);
 

@@ -107,17 +107,41 @@ static tl_status encode(const char *vocabulary, const char *text, size_t size, u
     return s;
 }
 
-tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering numbering,
+/* Where the line starts and ends among those that are not blank; false: there are `lines` only. */
+static bool find_line(const char *text, size_t size, long line, span *out, long *lines)
+{
+    *lines = 0;
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        bool blank = true;
+        for (end = at; end < size && text[end] != '\n'; end++) blank = blank && is_blank(text[end]);
+        *out = (span){at, end - at};
+        if (!blank && (*lines)++ == line) return true;
+    }
+    return false;
+}
+
+tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering numbering, long line,
                         uint32_t **id, size_t *count, tl_error *err)
 {
-    char *text = NULL;
+    char *whole = NULL, *text;
     size_t size = 0;
-    tl_status s = tl_file_read(path, &text, &size, err);
+    long lines = 0;
+    span part;
+    tl_status s = tl_file_read(path, &whole, &size, err);
+
+    text = whole;
+    if (!s && line >= 0 && !find_line(whole, size, line, &part, &lines)) {
+        s = tl_fail(err, TL_ERR_SHAPE, "%s: expected %ld lines that are not blank, found %ld", path,
+                    line + 1, lines);
+    } else if (!s && line >= 0) {
+        text = whole + part.start;
+        size = part.length;
+    }
 
     if (!s && vocabulary && numbering != TL_NUMBERING_IDS)
         s = encode(vocabulary, text, size, id, count, err);
     else if (!s)
         s = tl_words_number(numbering, text, size, id, count, err);
-    free(text);
+    free(whole);
     return s;
 }
