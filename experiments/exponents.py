@@ -1,7 +1,7 @@
 """Exponents of the local norm of network layers in the length of a text, with 95 % intervals.
 
-With several draws of the weights each has a slope of its own, by least squares on logarithms; the
-interval is Student's over the draws, since the lengths of one draw are not independent. With one
+With several draws of the weights, or several images, each has a slope of its own, by least squares on logarithms; the
+interval is Student's over the draws, since the lengths of one are not independent. With one
 draw it is that of the fit, and says nothing about other weights or texts."""
 import collections
 import math
@@ -37,9 +37,10 @@ def table(rows):
                                               "norm:jt-f": collections.defaultdict(list)})
     radii = [float(r["mean_radius"]) for r in rows if r["mean_radius"]]
     for row in rows:
-        for column, draws in groups[(int(row["layer"]), row["head"])].items():
+        for column, draws in groups[(int(row["layer"]), row.get("head", "all"))].items():
             if row[column]:
-                draws[row.get("seed", "")].append((math.log10(int(row["n"])), float(row[column])))
+                draws[row.get("seed", row.get("image", ""))].append(
+                    (math.log10(int(row.get("length") or row["n"])), float(row[column])))
     lines = ["| layer | head | exponent of the norm in n | exponent of jt-f in n | norm at the least and largest n (medians) |",
              "|---|---|---|---|---|"]
     for (layer, head), columns in sorted(groups.items()):

@@ -73,7 +73,7 @@ def section(directory):
     if all("lower_certified" in r for r in rows):
         certified = sum(bool(r["lower_certified"]) for r in rows)
         lines.append(f"Values certified in ball arithmetic: {certified} of {len(rows)}.")
-    if "model" in config["attention"]:
+    if "model" in config["attention"] and "search" not in config:
         return "\n".join(lines + ["", *exponents.table(rows)]) + "\n"
     fit = directory / "fit.csv"
     if fit.exists():
