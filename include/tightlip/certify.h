@@ -110,8 +110,8 @@ typedef struct {
     long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
-    bool boxes;          /* bounds that are maxima over boxes (sharp, ellipsoid, row-fro, numerical-
-                            range) in ball arithmetic too: up to a second each; else as lower_only */
+    bool boxes;          /* maxima over boxes (sharp, ellipsoid, row-fro, numerical-range) in ball
+                            arithmetic too: up to a second each; else as lower_only */
     bool norm_only;      /* the norm alone: neither bounds nor norms of the matrices */
     double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                      precision leaves */
