@@ -191,6 +191,7 @@ static const formula table[] = {
     {"l2-mean-field", false, false, false, NULL, tl_certify_l2_mean_field},
     {"l2-fro", true, false, false, NULL, tl_certify_l2_fro},
     {"ellipsoid", false, false, true, NULL, tl_certify_ellipsoid},
+    {"row-fro", true, false, true, NULL, tl_certify_row_fro},
     {"scsa", true, false, false, NULL, tl_certify_scsa},
     {"scsa-sharp", true, false, false, NULL, tl_certify_scsa_sharp},
     {"kim-2", true, false, false, NULL, tl_certify_kim_2},

@@ -26,6 +26,7 @@ void tl_certify_sharp_local(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_inf(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_fro(arb_t value, const tl_certify_facts *f);
+void tl_certify_row_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
 /* +inf where the domain is no ellipsoid. */
 void tl_certify_ellipsoid(arb_t value, const tl_certify_facts *f);

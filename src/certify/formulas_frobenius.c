@@ -1,5 +1,6 @@
-/* sigmoid-fro in ball arithmetic. Statement: src/bounds/README.md section 19.2. */
-#include "certify/formulas.h"
+/* sigmoid-fro and row-fro in ball arithmetic. Statements: src/bounds/README.md sections 19.1 and
+ * 19.2. */
+#include "certify/sharp.h"
 
 /* Sums over rows of the number of tokens they see, and of its square. */
 static void row_lengths(arb_t once, arb_t squared, const tl_certify_facts *f)
@@ -81,7 +82,10 @@ static void sigmoid_head(arb_t value, const tl_certify_facts *f, size_t h, const
     arb_clear(top);
 }
 
-void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
+/* |J|_F / ||V|| of head h for |V|_F = root ||V||. */
+typedef void frobenius_bound(arb_t value, const tl_certify_facts *f, size_t h, const arb_t root);
+
+static void combine(arb_t value, const tl_certify_facts *f, frobenius_bound *bound)
 {
     const tl_certify_state *s = f->state;
     const slong prec = f->prec;
@@ -98,14 +102,15 @@ void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
         const tl_certify_head *H = &s->head[h];
         arb_mat_frobenius_norm(fro, H->value_map, prec);
         spread(root, fro, f->head[h].norm_v, s->d, prec);
-        sigmoid_head(alone, f, h, root);
+        bound(alone, f, h, root);
+        arb_set(one, alone);
         arb_mul(alone, alone, f->head[h].norm_v, prec);
         arb_mat_init(G, (slong)s->out, (slong)s->d);
         arb_mat_mul(G, H->output, H->value_map, prec);
         arb_mat_frobenius_norm(fro, G, prec);
         arb_mat_clear(G);
         spread(root, fro, f->head[h].norm_ov, s->d, prec);
-        sigmoid_head(one, f, h, root);
+        if (s->layer->O) bound(one, f, h, root);
         arb_mul(one, one, f->head[h].norm_ov, prec);
         tl_certify_total_add(&total, alone, one, prec);
     }
@@ -115,4 +120,14 @@ void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
     arb_clear(one);
     arb_clear(root);
     tl_certify_total_clear(&total);
+}
+
+void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f)
+{
+    combine(value, f, sigmoid_head);
+}
+
+void tl_certify_row_fro(arb_t value, const tl_certify_facts *f)
+{
+    combine(value, f, tl_certify_row_frobenius);
 }

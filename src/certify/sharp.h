@@ -42,6 +42,8 @@ void tl_certify_many_square(arb_t square, const tl_certify_size *s, double lambd
 
 /* U of 4.3 and 6.4 for rows with n ||T_i||^2 <= square. */
 void tl_certify_merge(arb_t value, const tl_certify_size *s, const arb_t square);
+/* Section 19.1: |J|_F/||V|| of head h for |V|_F = root ||V||. */
+void tl_certify_row_frobenius(arb_t value, const tl_certify_facts *f, size_t h, const arb_t root);
 /* All of it; 1 for one token. */
 void tl_certify_sharp_size(arb_t value, const tl_certify_size *s);
 
