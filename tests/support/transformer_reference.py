@@ -23,7 +23,7 @@ DOUBLE = torch.float64
 def save(path, tensors):
     """The safetensors format; dtypes by the tensor's own."""
     words = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16",
-             torch.bfloat16: "BF16"}
+             torch.bfloat16: "BF16", torch.int64: "I64", torch.uint8: "U8", torch.bool: "BOOL"}
     header, data, at = {}, [], 0
     for name, tensor in tensors.items():
         tensor = tensor.contiguous()
@@ -203,6 +203,35 @@ def write(directory, config, weights, given, trace, output, shards=1):
     save(directory / "expected.safetensors", expected)
 
 
+def beside_bert(w, c):
+    """What a published file holds beside the encoder: buffers, heads of the pre-training."""
+    d, words = c["hidden_size"], c["vocab_size"]
+    w.tensor["bert.embeddings.position_ids"] = torch.arange(c["max_position_embeddings"])[None]
+    linear(torch.zeros(1, d, dtype=DOUBLE), w, "pooler.dense", d)
+    w.tensor["cls.predictions.decoder.weight"] = w.tensor["bert.embeddings.word_embeddings.weight"]
+    w.tensor["cls.predictions.bias"] = torch.zeros(words)
+    for name in ("gamma", "beta"):
+        w.tensor[f"cls.predictions.transform.LayerNorm.{name}"] = torch.ones(d)
+    w.tensor["cls.seq_relationship.weight"] = torch.zeros(2, d)
+
+
+def beside_gpt2(w, c, prefix):
+    """The causal masks, under a name that ends like a bias, and the output matrix."""
+    n = c["n_positions"]
+    for layer in range(c["n_layer"]):
+        w.tensor[f"{prefix}h.{layer}.attn.bias"] = torch.ones(n, n).tril().to(
+            torch.uint8 if prefix else torch.bool)[None, None]
+        w.tensor[f"{prefix}h.{layer}.attn.masked_bias"] = torch.tensor(-1e4)
+    w.tensor["lm_head.weight"] = w.tensor[f"{prefix}wte.weight"]
+
+
+def beside_vit(w, c):
+    d = c["hidden_size"]
+    linear(torch.zeros(1, d, dtype=DOUBLE), w, "pooler.dense", d)
+    w.tensor["classifier.weight"] = torch.zeros(5, d)
+    w.tensor["classifier.bias"] = torch.zeros(5)
+
+
 def main():
     directory = pathlib.Path(sys.argv[1])
     generator = numpy.random.default_rng(7)
@@ -215,7 +244,7 @@ def main():
     attended = torch.tensor([1, 1, 1, 1, 1, 0, 1, 0])  # padding inside the text as well
     w = Weights(torch.float32, 1, "bert.")
     trace, output = bert(config, w, ids, types, attended, ("gamma", "beta"))
-    w("pooler.dense.weight", 12, 12)  # no part of the encoder
+    beside_bert(w, config)
     write(directory / "bert", config, w, {"ids": ids, "types": types, "attended": attended}, trace,
           output)
     config = dict(config, is_decoder=True, layer_norm_eps=1e-3)
@@ -229,10 +258,12 @@ def main():
     ids = torch.tensor(generator.integers(0, 19, 9))
     w = Weights(torch.float32, 3, "transformer.")
     trace, output = gpt2(config, w, ids)
+    beside_gpt2(w, config, "transformer.")
     write(directory / "gpt2", config, w, {"ids": ids}, trace, output)
     config = dict(config, n_inner=10, scale_attn_by_inverse_layer_idx=True)
     w = Weights(torch.float16, 4)
     trace, output = gpt2(config, w, ids)
+    beside_gpt2(w, config, "")
     write(directory / "gpt2_shards", config, w, {"ids": ids}, trace, output, shards=2)
 
     config = {"model_type": "vit", "hidden_size": 12, "num_hidden_layers": 2,
@@ -241,6 +272,7 @@ def main():
     pixels = torch.tensor(generator.standard_normal((3, 6, 6)))
     w = Weights(torch.float32, 5, "vit.")
     trace, output = vit(config, w, pixels)
+    beside_vit(w, config)
     write(directory / "vit", config, w, {"pixels": pixels}, trace, output)
     config = dict(config, qkv_bias=False)
     w = Weights(torch.float32, 6)
