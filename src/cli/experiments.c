@@ -64,7 +64,10 @@ static json_t *list_one(const char *directory, const char *file, bool json)
 
     snprintf(path, sizeof path, "%s/%s", directory, file);
     read_titles(path, file, name, question);
-    if (!json) printf("%-16s %-32s %s\n", name, path, question);
+    if (!json) {
+        printf("%s\n    ", path);
+        tl_cli_print_wrapped(stdout, question, 4, 4);
+    }
     return json_pack("{s:s,s:s,s:s}", "name", name, "file", path, "question", question);
 }
 
