@@ -1,7 +1,8 @@
 /* Local ascents side by side on a fixed panel of cells: evaluations and seconds until 99.9 % of the
  * best known value, restarting from the same sequence of points.
  *
- *   panel CELL            one line of JSON for every method on that cell (0 .. 23)
+ *   panel CELL [KNOWN]    one line of JSON for every method and seed on that cell (0 .. 23); the
+ * best known value comes from a long search unless it is given
  *
  * Methods see log sigma at the feasible point nearest to their variables, with its gradient: tokens
  * pulled into the ball, log-masses normalised and held at one token or more. */
@@ -11,7 +12,16 @@
 #include "search/internal.h"
 #include "tightlip/rng.h"
 
-enum { D = 2, ATOMS = 4, LOCAL = 400, TOTAL = 16000, RESTART = 500, KNOWN = 64, CELLS = 24 };
+enum {
+    D = 2,
+    ATOMS = 4,
+    LOCAL = 400,
+    TOTAL = 16000,
+    RESTART = 500,
+    KNOWN = 64,
+    CELLS = 24,
+    SEEDS = 5
+};
 static const double SHARE = 0.999;
 static const char *const kinds[] = {"dot", "causal", "l2"};
 static const uint64_t sizes[][4] = {{2, 10, 1000, 0}, {2, 4, 8, 16}, {2, 10, 1000, 0}};
@@ -129,45 +139,46 @@ static void panel_clear(panel *p)
 }
 
 /* The start of restart r, the same for every method. */
-static void make_start(panel *p, uint64_t r)
+static void make_start(panel *p, uint64_t seed, uint64_t r)
 {
-    gsl_rng *rng = tl_rng_stream_alloc(1, 0, r);
+    gsl_rng *rng = tl_rng_stream_alloc(seed, 0, r);
     require(rng && !tl_start_make(&p->problem, r % 2 ? TL_START_RANDOM : TL_START_FEW_DIRAC, rng,
                                   &p->start),
             "no start");
     gsl_rng_free(rng);
 }
 
-static void print(size_t cell, const panel *p, const char *name, double known, double best,
-                  uint64_t evaluations, double seconds)
+static void print(size_t cell, uint64_t seed, const panel *p, const char *name, double known,
+                  double best, uint64_t evaluations, double seconds)
 {
-    printf("{\"cell\": %zu, \"kind\": \"%s\", \"n\": %llu, \"radius\": %g, \"method\": \"%s\", "
+    printf("{\"cell\": %zu, \"seed\": %llu, \"kind\": \"%s\", \"n\": %llu, \"radius\": %g, "
+           "\"method\": \"%s\", "
            "\"known\": %.12g, \"value\": %.12g, \"evaluations\": %llu, \"seconds\": %.6g, "
            "\"reached\": %s}\n",
-           cell, kinds[cell / 8], (unsigned long long)p->problem.n, radii[cell % 2], name,
-           exp(known), exp(best), (unsigned long long)evaluations, seconds,
+           cell, (unsigned long long)seed, kinds[cell / 8], (unsigned long long)p->problem.n,
+           radii[cell % 2], name, exp(known), exp(best), (unsigned long long)evaluations, seconds,
            best >= known + log(SHARE) ? "true" : "false");
 }
 
-static void local_method(panel *p, size_t cell, const method *way, double known)
+static void local_method(panel *p, size_t cell, uint64_t seed, const method *way, double known)
 {
     const double target = known + log(SHARE), begun = cpu_seconds();
     p->best = -HUGE_VAL;
     p->ev.used = p->ev.target_at = 0;
     p->ev.target = target;
     for (uint64_t r = 0; p->ev.used < TOTAL && p->best < target; r++) {
-        make_start(p, r);
+        make_start(p, seed, r);
         pack(p, p->scratch);
         p->end = p->ev.used + LOCAL;
         p->ev.warm_m = 0;
         way->run(p, p->scratch);
     }
-    print(cell, p, way->name, known, p->best, p->ev.target_at ? p->ev.target_at : p->ev.used,
+    print(cell, seed, p, way->name, known, p->best, p->ev.target_at ? p->ev.target_at : p->ev.used,
           cpu_seconds() - begun);
 }
 
 /* Whole restarts: constructions, races, mass moves, whole multiplicities. */
-static void restarts(panel *p, size_t cell, double known)
+static void restarts(panel *p, size_t cell, uint64_t seed, double known)
 {
     const double target = known + log(SHARE), begun = cpu_seconds();
     double best = -HUGE_VAL;
@@ -175,6 +186,7 @@ static void restarts(panel *p, size_t cell, double known)
     tl_search_settings settings;
     tl_search_defaults(&settings);
     settings.evaluations = RESTART;
+    settings.seed = seed;
     for (uint64_t r = 0; used < TOTAL && best < target; r++) {
         tl_search_result result;
         require(!tl_search_restart(&p->problem, &settings, r, &result, NULL), "a restart failed");
@@ -182,27 +194,37 @@ static void restarts(panel *p, size_t cell, double known)
         used += result.evaluations;
         tl_search_result_clear(&result);
     }
-    print(cell, p, "tightlip restart", known, best, used, cpu_seconds() - begun);
+    print(cell, seed, p, "tightlip restart", known, best, used, cpu_seconds() - begun);
+}
+
+/* The best value a long search knows. */
+static double search_known(const panel *p)
+{
+    tl_search_settings settings;
+    tl_search_defaults(&settings);
+    settings.restarts = KNOWN;
+    settings.evaluations = 4 * RESTART;
+    tl_search_result known;
+    require(!tl_search_run(&p->problem, &settings, &known, NULL), "a search failed");
+    const double best = known.log_objective;
+    tl_search_result_clear(&known);
+    return best;
 }
 
 int main(int argc, char **argv)
 {
-    require(argc == 2, "expected: panel CELL");
+    require(argc == 2 || argc == 3, "expected: panel CELL [KNOWN]");
     const size_t cell = strtoul(argv[1], NULL, 10);
     require(cell < CELLS, "expected a cell below 24");
     tl_blas_single_thread();
     gsl_set_error_handler_off();
     panel p;
     panel_init(&p, cell);
-    tl_search_settings settings;
-    tl_search_defaults(&settings);
-    settings.restarts = KNOWN;
-    settings.evaluations = 4 * RESTART;
-    tl_search_result known;
-    require(!tl_search_run(&p.problem, &settings, &known, NULL), "a search failed");
-    restarts(&p, cell, known.log_objective);
-    for (size_t i = 0; i < METHODS; i++) local_method(&p, cell, &methods[i], known.log_objective);
-    tl_search_result_clear(&known);
+    const double known = argc == 3 ? log(strtod(argv[2], NULL)) : search_known(&p);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        restarts(&p, cell, seed, known);
+        for (size_t i = 0; i < METHODS; i++) local_method(&p, cell, seed, &methods[i], known);
+    }
     panel_clear(&p);
     return 0;
 }
