@@ -127,7 +127,9 @@ Test(norm_layer, value_is_the_norm)
         example e = draw(causal ? TL_MASK_CAUSAL : TL_MASK_NONE, 140, factored);
         tl_norm_result slow;
         tl_norm_layer_result fast;
-        const tl_norm_settings settings = {.tolerance = single ? 1e-4 : 1e-9, .single = single};
+        const tl_norm_settings settings = {.tolerance = single ? 1e-4 : 1e-9,
+                                           .products =
+                                               single ? TL_PRODUCTS_SINGLE : TL_PRODUCTS_DOUBLE};
         cr_assert_eq(tl_norm_compute(e.layer, e.measure, TL_NORM_2, NULL, &slow, NULL), TL_OK);
         cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &fast, NULL), TL_OK);
         cr_expect(fast.converged, "case %d: residual %g", c, fast.residual);
@@ -140,6 +142,45 @@ Test(norm_layer, value_is_the_norm)
     }
 }
 
+/* By default the value is good to 1e-6 and says how good it is, in whichever precision. */
+Test(norm_layer, value_is_as_good_as_it_says)
+{
+    for (int c = 0; c < 12; c++) {
+        const bool causal = c & 1, factored = c & 2;
+        const double asked[] = {0.0, 1e-3, 1e-9}, limit[] = {1e-6, 1e-3, 1e-9};
+        example e = draw(causal ? TL_MASK_CAUSAL : TL_MASK_NONE, 140, factored);
+        tl_norm_result slow;
+        tl_norm_layer_result fast;
+        const tl_norm_settings settings = {.value = asked[c / 4]};
+        cr_assert_eq(tl_norm_compute(e.layer, e.measure, TL_NORM_2, NULL, &slow, NULL), TL_OK);
+        cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &fast, NULL), TL_OK);
+        const double off = 1 - fast.value / slow.value;
+        cr_expect(fast.converged && fast.error <= limit[c / 4], "case %d: error %g", c, fast.error);
+        cr_expect(off >= -1e3 * DBL_EPSILON && off <= 2 * fast.error + 1e3 * DBL_EPSILON,
+                  "case %d: off by %g, said %g", c, off, fast.error);
+        /* All but two products in single precision where that is enough. */
+        cr_expect_eq(fast.doubles, limit[c / 4] > 1e-7 ? 2 : 2 * fast.steps + 2);
+        example_clear(&e);
+    }
+}
+
+/* A residual that single precision does not reach is reached in double. */
+Test(norm_layer, goes_on_in_double)
+{
+    example e = draw(TL_MASK_NONE, 140, true);
+    tl_norm_layer_result found;
+    tl_norm_settings settings = {.value = 1e-6, .tolerance = 1e-12};
+    cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
+    cr_expect(found.converged && found.doubles == 2); /* either will do */
+    settings = (tl_norm_settings){.value = 1e-13, .products = TL_PRODUCTS_SINGLE};
+    cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
+    cr_expect(!found.converged && found.error > 1e-13 && found.doubles == 2);
+    settings.products = TL_PRODUCTS_AUTO;
+    cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
+    cr_expect(found.converged && found.doubles == 2 * found.steps + 2, "%zu", found.doubles);
+    example_clear(&e);
+}
+
 /* Stopped after two steps in single precision: still a lower bound, and said not to have converged.
  */
 Test(norm_layer, value_is_a_lower_bound_when_it_has_not_converged)
@@ -147,7 +188,8 @@ Test(norm_layer, value_is_a_lower_bound_when_it_has_not_converged)
     example e = draw(TL_MASK_NONE, 140, true);
     tl_norm_result slow;
     tl_norm_layer_result fast;
-    const tl_norm_settings settings = {.tolerance = 1e-12, .steps = 2, .single = true};
+    const tl_norm_settings settings = {
+        .tolerance = 1e-12, .steps = 2, .products = TL_PRODUCTS_SINGLE};
     cr_assert_eq(tl_norm_compute(e.layer, e.measure, TL_NORM_2, NULL, &slow, NULL), TL_OK);
     cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &fast, NULL), TL_OK);
     cr_expect(!fast.converged && fast.steps == 2);

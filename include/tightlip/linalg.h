@@ -87,7 +87,11 @@ typedef struct {
     double tolerance; /* stop when residual <= tolerance * sigma */
     size_t
         basis; /* vectors kept before a restart from the best pair (0: as the workspace allows) */
-    bool top_only; /* `second` is not wanted, and left at 0 */
+    bool top_only;   /* `second` is not wanted, and left at 0 */
+    double value;    /* or stop when the relative error of sigma, by tl_gkl_error and by how gains
+                        shrink from step to step, is at most this (0: never); second is then kept */
+    bool unmeasured; /* v alone is wanted: u is left alone, sigma and residual are those of the
+                        projection, and the two products at the end are not made */
 } tl_gkl_settings;
 
 typedef struct {
@@ -99,6 +103,11 @@ typedef struct {
     size_t steps;    /* steps used */
     bool converged;
 } tl_gkl_result;
+
+/* Relative error of sigma from the relative residual and second / sigma: residual^2 / (2 (1 -
+ * second^2)), or the residual where that is less. A bound for the top pair of a second that is not
+ * too small; an estimate where it is known from below. Source: Kato 1949, Temple 1928. */
+double tl_gkl_error(double residual, double second);
 
 /* Workspace for operators up to rows x cols (either way round) with at most `basis` kept vectors
  * (0: 64; at least 6, at most min(rows, cols)). Owns nothing of the operator. Errors: TL_ERR_SHAPE
@@ -114,7 +123,8 @@ void tl_gkl_free(tl_gkl *w);
  * DBL_EPSILON is taken as that. Not converging is no error: see result. Errors: TL_ERR_NUMERIC when
  * a product is not finite, TL_ERR_SHAPE when op does not fit w, TL_ERR_MEMORY on a restart. Cost:
  * steps (apply + apply_t + O(steps (rows + cols))), and one apply and apply_t that measure sigma
- * and residual at the end. Source: Golub and Kahan 1965; restarts Baglama and Reichel 2005. */
+ * and residual at the end (not when `unmeasured`). Source: Golub and Kahan 1965; restarts Baglama
+ * and Reichel 2005. */
 TL_MUST_USE tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *settings,
                                  double *u, double *v, tl_gkl_result *result);
 

@@ -59,25 +59,37 @@ typedef struct {
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
 
+/* Precision of the products while iterating. The value is measured in double in any case. */
+typedef enum {
+    TL_PRODUCTS_AUTO, /* single where the tolerance is in its reach; goes on in double where it then
+                         turns out not to be */
+    TL_PRODUCTS_DOUBLE,
+    TL_PRODUCTS_SINGLE
+} tl_products;
+
 /* How far tl_norm_layer goes. Zeros stand for the defaults. */
 typedef struct {
-    double tolerance; /* relative residual of the singular pair at which to stop; default 1e-4: the
-                         value's error is its square over the relative gap */
+    double value;     /* relative error of the value at which to stop, as tl_gkl_error tells it from
+                         residual and gap; default 1e-6 where no tolerance is given, else never */
+    double tolerance; /* relative residual of the singular pair at which to stop; default: never */
     size_t steps;     /* Lanczos steps at most; default 500 */
     size_t basis;     /* vectors kept before a restart; default 16 */
     size_t memory;    /* bytes that attention weights of all heads may take, kept between products;
                          above, they are computed again in every product. Default 2^28 */
-    bool single;      /* products in single precision while iterating */
+    tl_products products;
 } tl_norm_settings;
 
 typedef struct {
     double value;    /* |J v| / |v|, both in double precision: a lower bound to rounding however the
                         v was found */
     double residual; /* |J'u - value v| / value, in double precision */
-    size_t steps;
-    bool converged; /* the residual is at most the tolerance */
-    bool kept;      /* the attention weights were kept between products */
-    size_t bytes;   /* allocated at the peak */
+    double error;    /* relative error of the value from that residual and the second Ritz value;
+                        the residual itself where only a tolerance was given */
+    size_t steps;    /* in both precisions */
+    size_t doubles;  /* products in double precision, all in all */
+    bool converged;  /* residual at most the tolerance, or error at most what was asked for */
+    bool kept;       /* the attention weights were kept between products */
+    size_t bytes;    /* allocated at the peak */
 } tl_norm_layer_result;
 
 /* Spectral norm of a layer with many single tokens, by Golub-Kahan-Lanczos with products over

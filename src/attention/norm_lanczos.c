@@ -42,7 +42,8 @@ static tl_status second_lanczos(tl_norm_work *w, tl_gkl *gkl, double sigma, doub
     if (u && v) {
         const deflated rest = {w, sigma, w->u, w->v};
         const tl_operator op = {w->rows, w->cols, deflated_apply, deflated_apply_t, &rest};
-        const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0, true};
+        const tl_gkl_settings settings = {
+            .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
         tl_gkl_result found;
         status = tl_gkl_run(gkl, &op, &settings, u, v, &found);
         if (!status) *second = found.sigma;
@@ -58,7 +59,8 @@ tl_status tl_norm_joint_lanczos(tl_norm_work *w, double *sigma, double *second,
     tl_gkl *gkl = NULL;
     tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, basis_of(w));
     if (status) return status;
-    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0, true};
+    const tl_gkl_settings settings = {
+        .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
     tl_gkl_result found;
     memset(w->v, 0, w->cols * sizeof(double));
     status = tl_gkl_run(gkl, &w->op, &settings, w->u, w->v, &found);

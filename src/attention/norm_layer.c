@@ -6,7 +6,10 @@
 #include "attention/panels.h"
 
 enum { STEPS = 500, BASIS = 16 };
-static const double TOLERANCE = 1e-4;
+static const double VALUE = 1e-6;
+/* What products in single precision reach: residuals carry the rounding of a product, a few hundred
+ * units, and errors of the value its square. */
+static const double SINGLE_RESIDUAL = 1e-4, SINGLE_VALUE = 1e-7;
 static const size_t MEMORY = (size_t)1 << 28;
 
 typedef struct {
@@ -46,47 +49,68 @@ static void work_clear(work *w)
 
 static tl_norm_settings with_defaults(tl_norm_settings s)
 {
-    if (!(s.tolerance > 0.0)) s.tolerance = TOLERANCE;
+    if (!(s.value > 0.0) && !(s.tolerance > 0.0)) s.value = VALUE;
     if (!s.steps) s.steps = STEPS;
     if (!s.basis) s.basis = BASIS;
     if (!s.memory) s.memory = MEMORY;
     return s;
 }
 
-static tl_status iterate(work *w, const tl_norm_settings *s, tl_norm_layer_result *result)
+static bool in_single(const tl_norm_settings *s)
 {
-    const tl_operator op = {w->rows, w->cols, w->coarse ? tl_panels_single_apply : tl_panels_apply,
-                            w->coarse ? tl_panels_single_apply_t : tl_panels_apply_t,
-                            w->coarse ? (const void *)w->coarse : w->fine};
-    const tl_gkl_settings settings = {
-        .max_steps = s->steps, .tolerance = s->tolerance, .top_only = true};
-    tl_gkl_result found;
-    tl_status status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis);
-    if (!status) status = tl_gkl_run(w->gkl, &op, &settings, w->u, w->v, &found);
-    if (status) return status;
-    result->steps = found.steps;
-    result->value = found.sigma;
-    result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;
-    return TL_OK;
+    if (s->products != TL_PRODUCTS_AUTO) return s->products == TL_PRODUCTS_SINGLE;
+    return s->value >= SINGLE_VALUE || s->tolerance >= SINGLE_RESIDUAL;
 }
 
-/* Value and residual of v anew in double precision. */
-static void measure(work *w, tl_norm_layer_result *result)
+/* v, and in found what the projection says of it. */
+static tl_status iterate(work *w, const tl_norm_settings *s, bool single, tl_gkl_result *found)
+{
+    const tl_operator op = {w->rows, w->cols, single ? tl_panels_single_apply : tl_panels_apply,
+                            single ? tl_panels_single_apply_t : tl_panels_apply_t,
+                            single ? (const void *)w->coarse : w->fine};
+    const tl_gkl_settings settings = {.max_steps = s->steps,
+                                      .tolerance = s->tolerance,
+                                      .top_only = true,
+                                      .value = s->value,
+                                      .unmeasured = true};
+    return tl_gkl_run(w->gkl, &op, &settings, w->u, w->v, found);
+}
+
+/* Value and residual of v in double precision. */
+static void measure(work *w, const tl_norm_settings *s, double second, tl_norm_layer_result *result)
 {
     const double length = tl_nrm2(w->cols, w->v);
     for (size_t i = 0; i < w->cols; i++) w->v[i] /= length;
     tl_panels_apply(w->fine, w->v, w->u);
     const double sigma = result->value = tl_nrm2(w->rows, w->u);
+    result->residual = result->error = 0.0;
+    result->converged = true;
     if (!(sigma > 0.0)) return;
     for (size_t i = 0; i < w->rows; i++) w->u[i] /= sigma;
     tl_panels_apply_t(w->fine, w->u, w->back);
     tl_axpy(w->cols, -sigma, w->v, w->back);
-    result->residual = tl_nrm2(w->cols, w->back) / sigma;
+    result->residual = result->error = tl_nrm2(w->cols, w->back) / sigma;
+    if (s->value > 0.0) result->error = tl_gkl_error(result->residual, fmin(second / sigma, 1.0));
+    result->converged = result->residual <= s->tolerance || result->error <= s->value;
+}
+
+/* One run in one precision, and its measurement. */
+static tl_status advance(work *w, const tl_norm_settings *s, bool single,
+                         tl_norm_layer_result *result)
+{
+    tl_gkl_result found;
+    const tl_status status = iterate(w, s, single, &found);
+    if (status) return status;
+    measure(w, s, found.second, result);
+    result->steps += found.steps;
+    result->doubles += 2 + (single ? 0 : 2 * found.steps);
+    return TL_OK;
 }
 
 static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
                          const tl_norm_settings *s, tl_norm_layer_result *result)
 {
+    const bool single = in_single(s);
     w->rows = mu->m * layer->out;
     w->cols = mu->m * layer->d;
     w->u = malloc(w->rows * sizeof(double));
@@ -94,15 +118,20 @@ static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
     w->back = malloc(w->cols * sizeof(double));
     if (!w->u || !w->v || !w->back) return TL_ERR_MEMORY;
     /* Two double-precision products at the end do not pay for keeping those weights. */
-    tl_status status = tl_panels_alloc(&w->fine, layer, mu, s->single ? 0 : s->memory);
-    if (!status && s->single) status = tl_panels_single_alloc(&w->coarse, layer, mu, s->memory);
+    tl_status status = tl_panels_alloc(&w->fine, layer, mu, single ? 0 : s->memory);
+    if (!status && single) status = tl_panels_single_alloc(&w->coarse, layer, mu, s->memory);
+    if (!status) status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis);
     if (status) return status;
     result->bytes = tl_panels_bytes(w->fine, &result->kept);
     if (w->coarse) result->bytes += tl_panels_single_bytes(w->coarse, &result->kept);
     result->bytes += (s->basis + 2) * (w->rows + w->cols) * sizeof(double);
-    status = iterate(w, s, result);
-    if (!status && w->coarse) measure(w, result);
-    result->converged = result->residual <= s->tolerance;
+    status = advance(w, s, single, result);
+    if (!status && single && !result->converged && s->products == TL_PRODUCTS_AUTO &&
+        result->steps < s->steps) {
+        tl_norm_settings rest = *s;
+        rest.steps -= result->steps;
+        status = advance(w, &rest, false, result);
+    }
     return status;
 }
 

@@ -211,8 +211,9 @@ static json_t *report_json(const norm_report *report)
 /* By iteration over panels: no split block (every token is listed once) and no second value. */
 static tl_status compute_panels(const tl_cli_call *call, norm_report *report, tl_error *err)
 {
-    const tl_norm_settings settings = {.tolerance = call->value[NORM_TOLERANCE].real,
-                                       .single = call->value[NORM_SINGLE].given};
+    const tl_norm_settings settings = {
+        .tolerance = call->value[NORM_TOLERANCE].real,
+        .products = call->value[NORM_SINGLE].given ? TL_PRODUCTS_SINGLE : TL_PRODUCTS_DOUBLE};
     tl_norm_result *result = &report->result;
     tl_norm_layer_result found;
 

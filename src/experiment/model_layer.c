@@ -29,7 +29,7 @@ bool tl_has_model(const config_setting_t *attention)
 tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, tl_norm_result *out,
                         tl_error *err)
 {
-    const tl_norm_settings settings = {.tolerance = 1e-5, .single = true};
+    const tl_norm_settings settings = {.tolerance = 1e-5, .products = TL_PRODUCTS_SINGLE};
     tl_norm_layer_result norm;
     const tl_status s = tl_norm_layer(layer, mu, &settings, NULL, &norm, err);
 

@@ -95,8 +95,14 @@ static tl_status begin(tl_gkl *w, const double *v)
     return TL_OK;
 }
 
-/* u = J v / sigma and the true residual. */
-static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gkl_result *result)
+double tl_gkl_error(double residual, double second)
+{
+    const double gap = 1 - second * second;
+    return gap > 0 && residual < 2 * gap ? residual * residual / (2 * gap) : residual;
+}
+
+/* v from the basis: a unit vector. */
+static tl_status ritz_vector(tl_gkl *w, double *v)
 {
     const tl_operator *op = w->op;
     const double *basis = w->swapped ? w->U : w->V, *coef = w->swapped ? w->p : w->q;
@@ -113,6 +119,15 @@ static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gk
     double length = tl_nrm2(op->cols, v);
     if (!isfinite(length)) return TL_ERR_NUMERIC;
     if (length > 0) vec_scale(op->cols, 1 / length, v);
+    return TL_OK;
+}
+
+/* u = J v / sigma and the true residual. */
+static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gkl_result *result)
+{
+    const tl_operator *op = w->op;
+    tl_status status = ritz_vector(w, v);
+    if (status) return status;
     op->apply(op->self, v, u);
     double sigma = tl_nrm2(op->rows, u);
     if (!isfinite(sigma)) return TL_ERR_NUMERIC;
@@ -126,38 +141,60 @@ static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gk
     vec_axpy(op->cols, -sigma, v, w->scratch);
     result->sigma = sigma;
     result->residual = tl_nrm2(op->cols, w->scratch);
-    result->steps = w->steps;
     result->converged = result->residual <= tolerance * sigma;
     return isfinite(result->residual) ? TL_OK : TL_ERR_NUMERIC;
 }
 
-/* Steps until the top pair of B passes the residual test, or until nothing is left to do. */
-static tl_status iterate(tl_gkl *w, const tl_gkl_settings *settings, double tolerance,
-                         double *second)
+/* What is still to come if gains go on shrinking as from gain[0] to gain[1]: tells of a top vector
+ * that the start hardly held, where gains grow. */
+static double outlook(const double gain[2])
 {
+    return gain[1] < gain[0] ? gain[1] * gain[1] / (gain[0] - gain[1]) : gain[1] > 0 ? HUGE_VAL : 0;
+}
+
+/* Whether the top pair of B will do. Half of what is asked for: the residual is measured again, and
+ * the second value is only known from below. */
+static bool enough(const tl_gkl_settings *settings, double tolerance, const tl_gkl_result *now,
+                   const double gain[2])
+{
+    const double sigma = now->sigma, most = 0.5 * settings->value;
+    if (now->residual <= 0.5 * tolerance * sigma) return true;
+    return settings->value > 0 && sigma > 0 && outlook(gain) <= most * sigma &&
+           tl_gkl_error(now->residual / sigma, now->second / sigma) <= most;
+}
+
+/* Steps until the top pair of B passes the test, or until nothing is left to do. */
+static tl_status iterate(tl_gkl *w, const tl_gkl_settings *settings, double tolerance,
+                         tl_gkl_result *result)
+{
+    const bool by_value = settings->value > 0;
     size_t next = FIRST_TEST, max_steps = settings->max_steps;
+    double *sigma = &result->sigma, *second = &result->second, before = 0, gain[2] = {0};
     tl_status status = TL_OK;
     while (status == TL_OK && w->steps < max_steps) {
         status = tl_gkl_step(w);
         bool whole = w->k == w->near, full = w->k == w->basis;
-        bool last = whole || w->steps == max_steps;
-        if (status != TL_OK || !(last || full || (w->kept == 0 && w->k >= next))) continue;
+        bool last = whole || w->steps == max_steps, due = w->kept ? by_value : w->k >= next;
+        if (status != TL_OK || !(last || full || due)) continue;
         size_t k = w->k;
-        double sigma = 0, beta = w->beta[k - 1];
+        double beta = w->beta[k - 1];
         if (w->kept == 0) {
-            tl_bidiagonal_top(k, w->alpha, w->beta, &sigma, w->p, w->q, w->small);
-            /* Half: the residual is measured again at the end. */
-            if (last || beta * fabs(w->p[k - 1]) <= 0.5 * tolerance * sigma) {
-                if (!settings->top_only)
-                    *second = tl_bidiagonal_second(k, w->alpha, w->beta, sigma, w->small);
-                return TL_OK;
-            }
-            next = k + larger(2, k / 3);
+            tl_bidiagonal_top(k, w->alpha, w->beta, sigma, w->p, w->q, w->small);
+            if (by_value) *second = tl_bidiagonal_second(k, w->alpha, w->beta, *sigma, w->small);
+            next = by_value ? k + 1 : k + larger(2, k / 3);
+        } else {
+            status = tl_gkl_collapse(w, false, sigma, second);
         }
-        if (w->kept == 0 && !full) continue;
-        status = tl_gkl_collapse(w, false, &sigma, second);
-        if (last || beta * fabs(w->p[k - 1]) <= 0.5 * tolerance * sigma) return status;
-        if (status == TL_OK) status = tl_gkl_collapse(w, true, &sigma, second);
+        result->residual = beta * fabs(w->p[k - 1]);
+        gain[0] = gain[1];
+        gain[1] = *sigma - before;
+        before = *sigma;
+        if (last || enough(settings, tolerance, result, gain)) {
+            if (w->kept == 0 && !settings->top_only && !by_value)
+                *second = tl_bidiagonal_second(k, w->alpha, w->beta, *sigma, w->small);
+            return status;
+        }
+        if (status == TL_OK && full) status = tl_gkl_collapse(w, true, sigma, second);
     }
     return status;
 }
@@ -177,9 +214,15 @@ tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *se
     w->scale = 0;
     double tolerance = fmax(settings->tolerance, TOLERANCE_MIN);
     tl_status status = begin(w, v);
-    if (status == TL_OK) status = iterate(w, settings, tolerance, &result->second);
-    if (status == TL_OK) status = finish(w, tolerance, u, v, result);
+    if (status == TL_OK) status = iterate(w, settings, tolerance, result);
+    result->steps = w->steps;
+    if (status == TL_OK)
+        status = settings->unmeasured ? ritz_vector(w, v) : finish(w, tolerance, u, v, result);
     w->op = NULL;
-    result->second = settings->top_only ? 0 : fmin(result->second, result->sigma);
+    const bool wanted = !settings->top_only || settings->value > 0;
+    result->second = wanted ? fmin(result->second, result->sigma) : 0;
+    if (settings->value > 0 && result->sigma > 0 && !result->converged)
+        result->converged = tl_gkl_error(result->residual / result->sigma,
+                                         result->second / result->sigma) <= settings->value;
     return status;
 }

@@ -87,7 +87,8 @@ static double joint_value(tl_evaluator *ev, size_t m)
     if (small) tl_jacobian_dense(ev->J, ev->M);
     const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
                             small ? block_apply_t : structured_apply_t, ev};
-    const tl_gkl_settings settings = {LANCZOS_STEPS, LANCZOS_TOLERANCE, 0, true};
+    const tl_gkl_settings settings = {
+        .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
     if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
     ev->warm_m = m;
     tl_gkl_result found;

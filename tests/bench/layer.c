@@ -12,7 +12,7 @@
 #include "tightlip/rng.h"
 
 enum { PEAK = 768, PEAK_ROUNDS = 3 };
-static const double STRICT = 1e-9;      /* residual of the reference */
+static const double STRICT = 1e-9;      /* error of the reference */
 static const double VALUE_LIMIT = 1e-6; /* of the value: a miss is not timed */
 
 typedef struct {
@@ -75,28 +75,45 @@ static double operations(const bench *b)
     return 2.0 * n * d * (width + d) + 8.0 * pairs * d;
 }
 
-static void row(const bench *b, bool single, double reference)
+/* Seconds that the work would take at the rate of a large product. A step is two products, two more
+ * measure the pair in double precision, and images, keys and queries (most of half a product) are
+ * made once in every precision in use. */
+static double ideal_seconds(const bench *b, bool mixed, const tl_norm_layer_result *found,
+                            const double peak[2], double *count)
 {
-    const tl_norm_settings settings = {.single = single};
-    double times[16], top = 0.0;
+    const double n = (double)b->n, d = (double)b->d;
+    const double fine = (double)found->doubles * operations(b) + 6.0 * n * d * d;
+    const double all = 2.0 * (double)found->steps + 2.0, made = all - (double)found->doubles;
+    const double coarse = mixed ? made * operations(b) + 6.0 * n * d * d : 0.0;
+    *count = fine + coarse;
+    return fine / peak[0] + coarse / peak[1];
+}
+
+static void row(const bench *b, bool mixed, double reference)
+{
+    const tl_norm_settings settings = {.products = mixed ? TL_PRODUCTS_AUTO : TL_PRODUCTS_DOUBLE};
+    double times[16], peak[2] = {0.0, 0.0}, count;
     tl_norm_layer_result found;
     for (size_t i = 0; i < b->repeats; i++) {
-        top = fmax(top, bench_peak(PEAK, PEAK_ROUNDS, single));
+        for (int single = 0; single < 2; single++)
+            peak[single] = fmax(peak[single], bench_peak(PEAK, PEAK_ROUNDS, single));
         const double start = cpu_seconds();
         require(!tl_norm_layer(b->layer, b->measure, &settings, NULL, &found, NULL), "no norm");
         times[i] = cpu_seconds() - start;
     }
     require(fabs(found.value / reference - 1.0) <= VALUE_LIMIT, "the norm is not the reference");
+    require(found.converged, "the norm has not converged");
     const double median = bench_median(b->repeats, times);
-    /* A step is two products; two more measure the pair (in single precision also in double), and
-     * logits are made once. */
-    const double count = 2.0 * (double)found.steps + 2.0;
+    const double ideal = ideal_seconds(b, mixed, &found, peak, &count);
     printf("{\"precision\": \"%s\", \"seconds\": %.6g, \"least\": %.6g, \"most\": %.6g, "
-           "\"steps\": %zu, \"value\": %.15g, \"reference\": %.15g, \"residual\": %.3g, "
-           "\"kept\": %s, \"bytes\": %zu, \"operations\": %.6g, \"rate\": %.6g, \"peak\": %.6g}\n",
-           single ? "single" : "double", median, times[0], times[b->repeats - 1], found.steps,
-           found.value, reference, found.residual, found.kept ? "true" : "false", found.bytes,
-           count * operations(b), count * operations(b) / median, top);
+           "\"steps\": %zu, \"double_products\": %zu, \"value\": %.15g, \"reference\": %.15g, "
+           "\"residual\": %.3g, \"error\": %.3g, \"kept\": %s, \"bytes\": %zu, "
+           "\"operations\": %.6g, \"rate\": %.6g, \"peak\": %.6g, \"peak_single\": %.6g, "
+           "\"share\": %.6g}\n",
+           mixed ? "mixed" : "double", median, times[0], times[b->repeats - 1], found.steps,
+           found.doubles, found.value, reference, found.residual, found.error,
+           found.kept ? "true" : "false", found.bytes, count, count / median, peak[0], peak[1],
+           ideal / median);
     fflush(stdout);
 }
 
@@ -113,7 +130,7 @@ int main(int argc, char **argv)
                 b.repeats <= 16,
             "expected sizes above 0, mask none or causal, at most 16 repeats");
     bench_init(&b, mask, strtoull(argv[5], NULL, 10), argc == 8 ? argv[7] : NULL);
-    const tl_norm_settings strict = {.tolerance = STRICT};
+    const tl_norm_settings strict = {.value = STRICT};
     tl_norm_layer_result reference;
     require(!tl_norm_layer(b.layer, b.measure, &strict, NULL, &reference, NULL) &&
                 reference.converged,

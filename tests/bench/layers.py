@@ -1,36 +1,38 @@
 """Norms of whole layers: tightlip over panels of rows against torch's power iteration."""
 from sides import lines, torch_side
 
-# d, heads, n, mask, repeats, precisions that torch runs in
-ROWS = ((768, 12, 64, "none", 3, ()), (768, 12, 128, "none", 3, ("double", "single")),
-        (768, 12, 128, "causal", 3, ("single",)), (768, 12, 512, "none", 3, ("double", "single")),
-        (768, 12, 512, "causal", 1, ()), (768, 12, 1024, "none", 1, ()),
-        (64, 1, 512, "none", 3, ("double",)), (64, 1, 2048, "none", 1, ("double",)),
-        (64, 1, 2048, "causal", 1, ()), (64, 1, 8192, "none", 1, ()),
-        (64, 1, 8192, "causal", 1, ()))
-CAP = 12.0
+# d, heads, n, mask, repeats, whether torch runs (at n = 8192 its matrices do not fit)
+ROWS = ((768, 12, 64, "none", 3, True), (768, 12, 128, "none", 3, True),
+        (768, 12, 128, "causal", 3, True), (768, 12, 256, "none", 3, True),
+        (768, 12, 512, "none", 3, True), (768, 12, 512, "causal", 1, True),
+        (768, 12, 1024, "none", 1, True), (768, 12, 1024, "causal", 1, False),
+        (64, 1, 512, "none", 3, True), (64, 1, 512, "causal", 3, True),
+        (64, 1, 2048, "none", 1, True), (64, 1, 2048, "causal", 1, True),
+        (64, 1, 8192, "none", 1, False), (64, 1, 8192, "causal", 1, False))
+CAP = 40.0  # seconds; a step is not broken off
 
 
 def measure(directory):
     rows, path = [], directory / "layer.bin"
-    for d, heads, n, mask, repeats, sides in ROWS:
+    for d, heads, n, mask, repeats, beside in ROWS:
+        torch = None
         for row in lines(directory / "layer", d, heads, n, mask, 1, repeats, path):
             row = {"d": d, "heads": heads, "n": n, "mask": mask, "repeats": repeats, **row}
-            row["share"] = row["rate"] / row["peak"]
-            if torch_side and torch_side.functorch and row["precision"] in sides:
-                row["torch"] = torch_side.power_iteration(
-                    path, d, heads, n, mask == "causal", row["precision"] == "single",
-                    row["reference"], CAP)
-                row["torch_ratio"] = row["torch"]["seconds"] / row["seconds"]
+            # In single precision torch does not come within 1e-6: double is its side of both rows.
+            if beside and not torch and torch_side and torch_side.functorch:
+                torch = torch_side.power_iteration(path, d, heads, n, mask == "causal", False,
+                                                   row["reference"], CAP)
+            if torch:
+                row["torch"], row["torch_ratio"] = torch, torch["seconds"] / row["seconds"]
             rows.append(row)
         path.unlink()
     return rows
 
 
 def show(rows):
-    print(f"\nnorm of a whole layer to 1e-6 (power iteration of torch: jvp and vjp, until it is that "
-          f"near, at most {CAP:g} s):\nseconds of processor time, share of the peak of a large product "
-          f"in the same precision")
+    print(f"\nnorm of a whole layer to 1e-6 (power iteration of torch in double precision: jvp and vjp, "
+          f"until it is that near,\nat most {CAP:g} s): seconds of processor time, share of the rate of "
+          f"large products in the precisions used")
     print(f"{'d':>4}{'H':>4}{'n':>6} {'mask':<7}{'precision':<10}{'seconds':>9}{'steps':>6}"
           f"{'GFLOP/s':>9}{'share':>7}{'MB':>7}{'off':>9}{'torch':>9}{'ratio':>7}")
     for r in rows:
