@@ -7,7 +7,8 @@
 #include "tightlip/search.h"
 
 /* A residual far below what a table shows. */
-static const tl_norm_settings settings_of_norms = {.tolerance = 1e-5, .products = TL_PRODUCTS_SINGLE};
+static const tl_norm_settings settings_of_norms = {.tolerance = 1e-5,
+                                                   .products = TL_PRODUCTS_SINGLE};
 
 void layers_report_clear(layers_report *report)
 {
