@@ -7,9 +7,9 @@
  *
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
- * numerical-range, causal-sharp, causal-riccati, local-ball, lofast and its forms, l2-2 and its
- * forms, l2-ball, masked-sharp, and kernel above width 64; every other is in ball arithmetic.
- * Whether the hypotheses of a bound hold is asked there for all.
+ * causal-sharp, causal-riccati, local-ball, lofast and its forms, l2-2 and its forms, l2-ball,
+ * masked-sharp, and kernel above width 64; every other is in ball arithmetic. Whether the
+ * hypotheses of a bound hold is asked there for all.
  *
  * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
  * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
@@ -111,7 +111,7 @@ typedef struct {
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
     bool boxes;          /* maxima over boxes (sharp, ellipsoid, row-fro, numerical-range) in ball
-                            arithmetic too: up to a second each; else as lower_only */
+                            arithmetic too: up to some seconds each; else as lower_only */
     bool norm_only;      /* the norm alone: neither bounds nor norms of the matrices */
     double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                      precision leaves */

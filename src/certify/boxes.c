@@ -86,7 +86,7 @@ static void halve(const tl_certify_boxes *p, const box *whole, box part[2])
 
 double tl_certify_boxes_max(const tl_certify_boxes *p)
 {
-    search s = {.problem = p};
+    search s = {.problem = p, .pruned = p->floor, .reached = p->floor};
     box whole = {.upper = (double)INFINITY};
 
     s.heap = malloc((p->budget + 2) * sizeof *s.heap);

@@ -16,6 +16,7 @@ typedef struct {
     /* At least the function everywhere in the box whose corners are these doubles, rounded up;
      * -INFINITY for an empty one. At a point (lo = hi) near the function. */
     double (*upper)(const void *context, const double *lo, const double *hi);
+    double floor;     /* nothing below is of interest; >= 0. The result is at least this */
     double ceiling;   /* nothing above is of interest */
     double tolerance; /* relative: boxes this close to a value reached are not split */
     size_t budget;    /* splits at most */

@@ -176,6 +176,7 @@ static const formula table[] = {
     {"half-softmax", true, false, false, half_softmax, NULL},
     {"schur", false, false, false, tl_certify_schur, NULL},
     {"sharp", false, false, true, tl_certify_sharp, NULL},
+    {"numerical-range", true, false, true, tl_certify_numerical_range, NULL},
     {"kernel", false, false, false, tl_certify_kernel, NULL},
     {"newhouse-inf2", false, false, false, newhouse, NULL},
     {"sharp-inf2", false, false, false, sharp_inf2, NULL},

@@ -7,6 +7,7 @@
 /* min over b of the weighted Schur test, plus ||A|| r^2; README section 4.2. */
 void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);
+void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf for widths above 64; README section 15. */
 void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h);
 /* At the tokens; README sections 13 and 5.3. */

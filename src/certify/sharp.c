@@ -277,13 +277,3 @@ void tl_certify_sharp_size(arb_t value, const tl_certify_size *s)
     tl_certify_merge(value, s, square);
     arb_clear(square);
 }
-
-void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h)
-{
-    tl_certify_size s;
-
-    tl_certify_size_init(&s, f);
-    tl_certify_size_of_head(&s, f, h);
-    tl_certify_sharp_size(value, &s);
-    tl_certify_size_clear(&s);
-}

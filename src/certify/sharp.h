@@ -44,7 +44,10 @@ void tl_certify_many_square(arb_t square, const tl_certify_size *s, double lambd
 void tl_certify_merge(arb_t value, const tl_certify_size *s, const arb_t square);
 /* Section 19.1: |J|_F/||V|| of head h for |V|_F = root ||V||. */
 void tl_certify_row_frobenius(arb_t value, const tl_certify_facts *f, size_t h, const arb_t root);
-/* All of it; 1 for one token. */
+/* 6.5: ||J|| of two tokens in a ball about the origin, g = ||A|| R^2, <A e, e> in [least, most]
+ * ||A|| for unit e; +inf for g beyond 24. */
+void tl_certify_pair_norm(arb_t value, const arb_t g, const arb_t least, const arb_t most);
+/* All but that; 1 for one token. */
 void tl_certify_sharp_size(arb_t value, const tl_certify_size *s);
 
 #endif
