@@ -350,7 +350,7 @@ lint-cppcheck: $(STAMP) $(ONNX_H)
 	    $(INCLUDES) $(LIB_C) $(CLI_C)
 
 .PHONY: sanitize
-sanitize: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: ## unit tests and command lines under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) BUILD=$(BUILD)/sanitize LDFLAGS= \
 	    CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' tests \
 	    $(if $(filter src/cli/main.c,$(CLI_C)),$(BUILD)/sanitize/tightlip)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# sanitized.sh DIR BINARY..: runs instrumented tests and fails on any report, because Criterion
-# exits 0 after a leak in a child.
+# sanitized.sh DIR BINARY..: runs instrumented tests, and the table of command lines with DIR/tightlip, and fails
+# on any report, because Criterion exits 0 after a leak in a child.
 dir=$1
 shift
 rm -f "$dir"/report.*
@@ -10,6 +10,7 @@ export LSAN_OPTIONS="suppressions=$(dirname "$0")/../fuzz/lsan.supp:print_suppre
 export UBSAN_OPTIONS="print_stacktrace=1"
 "$(dirname "$0")/run.sh" "$@"
 rc=$?
+python3 "$(dirname "$0")/../cli/run.py" "$dir/tightlip" || rc=1
 for report in "$dir"/report.*; do
     [ -s "$report" ] || continue
     head -n 40 "$report"
