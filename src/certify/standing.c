@@ -134,9 +134,11 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
 
     if (!row->applicable) return;
     arb_init(bound);
-    if (run->settings.lower_only ||
-        (!run->settings.boxes && !tl_certify_has_quick_formula(row->bound->key)))
+    const bool quick = tl_certify_has_quick_formula(row->bound->key);
+    if (run->settings.lower_only || (!run->settings.boxes && !quick))
         from_logarithm(bound, run->log_value[i]);
+    else if (!quick && row->enclosed && isfinite(row->value.high.value))
+        arb_set_d(bound, row->value.high.value); /* a maximum over boxes gains nothing by digits */
     else
         row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
     tl_certify_round(&row->value, bound, f->prec);
