@@ -7,6 +7,7 @@
 
 #include "experiment/model_layer.h"
 #include "support/experiment_run.h"
+#include "tightlip/norm.h"
 
 #define GPT2                                                                               \
     "{\"model_type\":\"gpt2\",\"n_embd\":12,\"n_layer\":2,\"n_head\":3,\"vocab_size\":30," \
@@ -131,6 +132,49 @@ Test(experiment_inputs, lengths_of_tokens_where_a_plot_asks)
         tl_experiment_free(ex);
         scratch_clear(&dir);
     }
+}
+
+/* The search of a head starts from the tokens made for it, so that it cannot end below them. */
+Test(experiment_inputs, a_head_of_a_network_is_searched)
+{
+    static const char text[] = HEAD
+        "attention = { model = { config = \"gpt2.json\"; seed = 3; layer = 1; head = 2; }; };\n"
+        "tokens = { construction = \"castin\"; radius = 2.0; };\n"
+        "domain = { kind = \"ball\"; radius = 2.0; };\n"
+        "sweep = { variable = \"n\"; values = (3, 5); };\n"
+        "search = { restarts = 3; evaluations = 60; };\n";
+    scratch dir;
+    char out[300];
+    tl_error err = {0};
+
+    fill(&dir);
+    tl_experiment *ex = experiment_from(&dir, text);
+    (void)snprintf(out, sizeof out, "%s/out", dir.directory);
+    const tl_run_options options = {.directory = out, .threads = 1, .no_plot = true};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    char *cells = results_text(out, "cells.ndjson");
+    cr_assert(cells);
+    const char *line = cells;
+    for (size_t i = 0; i < 2; i++, line = strchr(line, '\n') + 1) {
+        json_t *record = json_loadb(line, strcspn(line, "\n"), 0, NULL);
+        tl_cell *cell = experiment_cell(ex, i);
+        tl_norm_result norm;
+        const double found =
+            json_number_value(json_object_get(json_object_get(record, "lower"), "value"));
+        const double given =
+            json_number_value(json_object_get(json_object_get(record, "given"), "value"));
+        cr_assert_eq(
+            tl_norm_compute(cell->attention.layer, cell->tokens, TL_NORM_2, NULL, &norm, NULL),
+            TL_OK);
+        cr_expect_float_eq(given, norm.value, 1e-5 * norm.value);
+        cr_expect(found >= given * (1 - 1e-5), "cell %zu: %.12g, %.12g", i, found, given);
+        cr_expect_eq(json_integer_value(json_object_get(record, "n")), i ? 5 : 3);
+        tl_cell_free(cell);
+        json_decref(record);
+    }
+    free(cells);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
 }
 
 static const refusal refused[] = {

@@ -18,7 +18,7 @@ static tl_status read_value(const tl_experiment *ex, const config_setting_t *at,
                             const tl_variable *variable, json_t *list, tl_error *err)
 {
     const bool word = config_setting_type(at) == CONFIG_TYPE_STRING;
-    double number = NAN;
+    double number = 0;
     const tl_status s = word ? TL_OK : tl_config_real(ex, at, &number, err);
 
     if (s) return s;
