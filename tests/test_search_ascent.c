@@ -1,0 +1,138 @@
+/* The local ascent: feasible, no worse than its start, the same twice, within its budget. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "search/internal.h"
+#include "support/search_problem.h"
+#include "tightlip/rng.h"
+
+static const struct {
+    tl_kind kind;
+    tl_mask mask;
+    tl_domain_kind domain;
+    uint64_t n;
+    bool worst;
+} rows[] = {
+    {TL_KIND_DOT, TL_MASK_NONE, TL_DOMAIN_BALL, 0, false},
+    {TL_KIND_DOT, TL_MASK_NONE, TL_DOMAIN_BALL, 7, true},
+    {TL_KIND_DOT, TL_MASK_NONE, TL_DOMAIN_SPHERE, 1000, true},
+    {TL_KIND_DOT, TL_MASK_NONE, TL_DOMAIN_BOX, 20, false},
+    {TL_KIND_DOT, TL_MASK_CAUSAL, TL_DOMAIN_BALL, 4, true},
+    {TL_KIND_L2, TL_MASK_NONE, TL_DOMAIN_BALL, 10, false},
+    {TL_KIND_L2, TL_MASK_CAUSAL, TL_DOMAIN_SPHERE, 4, false},
+    {TL_KIND_COSINE, TL_MASK_NONE, TL_DOMAIN_BALL, 0, false},
+    {TL_KIND_SIGMOID, TL_MASK_NONE, TL_DOMAIN_BALL, 6, true},
+};
+enum { ROWS = sizeof rows / sizeof *rows, D = 3, ATOMS = 4, BUDGET = 120 };
+
+typedef struct {
+    search_fixture f;
+    tl_evaluator ev;
+    tl_ascent *ascent;
+    tl_point start, p, twin;
+} climb;
+
+/* The evaluator borrows the problem in *c. */
+static void climb_init(climb *c, size_t i)
+{
+    const double low[D] = {-1, -2, -1}, high[D] = {2, 1, 1}, R = 2;
+    *c = (climb){.f = search_fixture_make(rows[i].kind, rows[i].mask, D, -1, R, rows[i].n, ATOMS)};
+    tl_search_problem *problem = &c->f.problem;
+    problem->worst_a = rows[i].worst;
+    problem->norm_a = 1;
+    if (rows[i].domain != TL_DOMAIN_BALL) {
+        tl_domain_free(c->f.domain);
+        if (rows[i].domain == TL_DOMAIN_BOX)
+            cr_assert_eq(tl_domain_alloc_box(&c->f.domain, D, low, high, NULL), TL_OK);
+        else
+            cr_assert_eq(tl_domain_alloc_sphere(&c->f.domain, D, R, NULL, NULL), TL_OK);
+        problem->domain = c->f.domain;
+    }
+    const size_t capacity = tl_search_capacity(problem);
+    cr_assert_eq(tl_evaluator_init(&c->ev, problem, capacity, UINT64_MAX, NULL), TL_OK);
+    cr_assert_eq(tl_ascent_alloc(&c->ascent, capacity, D, rows[i].worst), TL_OK);
+    cr_assert(tl_point_init(&c->start, capacity, D, rows[i].worst));
+    cr_assert(tl_point_init(&c->p, capacity, D, rows[i].worst));
+    cr_assert(tl_point_init(&c->twin, capacity, D, rows[i].worst));
+}
+
+static void climb_clear(climb *c)
+{
+    tl_point_clear(&c->start);
+    tl_point_clear(&c->p);
+    tl_point_clear(&c->twin);
+    tl_ascent_free(c->ascent);
+    tl_evaluator_clear(&c->ev);
+    search_fixture_clear(&c->f);
+}
+
+static void start_at(climb *c, tl_start start, uint64_t seed)
+{
+    gsl_rng *rng = tl_rng_stream_alloc(seed, 0, 0);
+    cr_assert(rng);
+    cr_assert_eq(tl_start_make(&c->f.problem, start, rng, &c->start), TL_OK);
+    gsl_rng_free(rng);
+}
+
+static uint64_t run(climb *c, tl_point *p, uint64_t evaluations)
+{
+    bool stationary;
+    const uint64_t before = c->ev.used;
+    tl_point_copy(p, &c->start);
+    cr_assert_eq(tl_ascent_run(c->ascent, &c->ev, p, evaluations, &stationary), TL_OK);
+    return c->ev.used - before;
+}
+
+static double value_at(climb *c, const tl_point *p)
+{
+    tl_value value;
+    c->ev.warm_m = 0;
+    cr_assert_eq(tl_evaluate(&c->ev, p, &value, NULL, NULL, NULL), TL_OK);
+    return value.log_value;
+}
+
+/* A feasible point is its own projection. */
+static void expect_feasible(climb *c, size_t row, const tl_point *p)
+{
+    tl_point *q = &c->twin;
+    double sum = 0.0;
+    tl_point_copy(q, p);
+    tl_domain_project_all(c->f.problem.domain, q->m, q->x);
+    cr_expect_arr_eq(q->x, p->x, p->m * D * sizeof(double), "row %zu", row);
+    for (size_t k = 0; k < p->m; k++) {
+        sum += exp(p->log_mass[k]);
+        if (rows[row].n)
+            cr_expect_geq(p->log_mass[k], -log((double)rows[row].n) - 1e-12, "row %zu", row);
+    }
+    cr_expect_float_eq(sum, 1.0, 1e-12, "row %zu", row);
+    if (!p->A) return;
+    double norm;
+    cr_expect_eq(tl_norm2_dense(D, D, p->A, &norm), TL_OK);
+    cr_expect_leq(norm, c->f.problem.norm_a * (1 + 1e-15), "row %zu", row);
+}
+
+Test(search_ascent, climbs_within_the_domain_and_the_budget)
+{
+    static const uint64_t budgets[] = {1, 2, 9, BUDGET};
+    for (size_t i = 0; i < ROWS; i++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            climb c;
+            climb_init(&c, i);
+            double last = -INFINITY;
+            start_at(&c, seed % 2 ? TL_START_RANDOM : TL_START_FEW_DIRAC, seed);
+            const double begun = value_at(&c, &c.start);
+            for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) {
+                cr_expect_leq(run(&c, &c.p, budgets[b]), budgets[b]);
+                cr_expect_geq(c.p.value, begun - 1e-12, "row %zu, seed %zu", i, (size_t)seed);
+                cr_expect_geq(c.p.value, last - 1e-12, "row %zu, seed %zu", i, (size_t)seed);
+                cr_expect_float_eq(c.p.value, value_at(&c, &c.p), 1e-9, "row %zu", i);
+                expect_feasible(&c, i, &c.p);
+                last = c.p.value;
+            }
+            run(&c, &c.twin, BUDGET);
+            cr_expect_arr_eq(c.twin.x, c.p.x, c.p.m * D * sizeof(double), "row %zu", i);
+            cr_expect(c.twin.value >= c.p.value && c.twin.value <= c.p.value, "row %zu", i);
+            climb_clear(&c);
+        }
+}
