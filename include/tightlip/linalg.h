@@ -57,6 +57,17 @@ TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, dou
 enum { TL_SVD_SMALL = 8 };
 TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, double *vt);
 
+/* Top singular triple of M (rows x cols, cols <= TL_TOP_SMALL) by inverse iteration from v (a
+ * start, overwritten; zero or not finite: a fixed one) on s I - M'M, s above the largest eigenvalue
+ * as the signs of the pivots show: sigma = |M v| is the norm to a relative 1e-10 at most, and to
+ * rounding where the second value is further off. rounds: factorisations. Errors: TL_ERR_LIMIT (no
+ * or too many columns), TL_ERR_NUMERIC (entries past 1e100, below 1e-100 or not finite, or not told
+ * after 60 rounds): another method is to be asked then. Cost: 2 rows cols^2 and 2/3 cols^3 a round.
+ */
+enum { TL_TOP_SMALL = 32 };
+TL_MUST_USE tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
+                                   double *sigma, size_t *rounds);
+
 /* s = (a + a')/2, n x n; s may be a. */
 void tl_symmetric_part(size_t n, const double *a, double *s);
 

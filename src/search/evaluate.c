@@ -85,12 +85,18 @@ static double joint_value(tl_evaluator *ev, size_t m)
     ev->cols = m * ev->layer->d;
     const bool small = ev->rows * ev->cols <= SMALL_BLOCK;
     if (small) tl_jacobian_dense(ev->J, ev->M);
+    if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
+    ev->warm_m = m;
+    double sigma;
+    size_t rounds;
+    if (small && !tl_top_small(ev->rows, ev->cols, ev->M, ev->u, ev->v, &sigma, &rounds)) {
+        ev->steps += rounds;
+        return log(sigma) + tl_jacobian_log_scale(ev->J);
+    }
     const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
                             small ? block_apply_t : structured_apply_t, ev};
     const tl_gkl_settings settings = {
         .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
-    if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
-    ev->warm_m = m;
     tl_gkl_result found;
     if (tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found)) {
         ev->warm_m = 0;

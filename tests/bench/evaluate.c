@@ -172,10 +172,11 @@ static void print_point(const bench *b, const tl_point *p)
     printf("}\n");
 }
 
-/* Multiplications and additions that one evaluation needs, with `steps` of Lanczos: images, logits
- * and 2 m^2 exponentials at 20 each; split blocks; the joint block, where it is written out; two
- * products a step (and two that measure the pair) with orthogonalisation against all vectors once;
- * the gradient's nine products over pairs and three of width d. */
+/* Multiplications and additions that one evaluation needs, with `steps` rounds of inverse iteration
+ * (up to TL_TOP_SMALL columns: M'M once, then a factorisation, a solution and a product each) or of
+ * Lanczos: images, logits and 2 m^2 exponentials at 20 each; split blocks; the joint block, where
+ * it is written out; two products a step (and two that measure the pair) with orthogonalisation
+ * against all vectors once; the gradient's nine products over pairs and three of width d. */
 static double operations(const bench *b, double steps)
 {
     const double m = (double)b->m, d = (double)b->d, md = m * d;
@@ -185,8 +186,10 @@ static double operations(const bench *b, double steps)
     const double split = m * (4.0 * md + linear + 2.0 * d * d * d);
     const double block = written ? 4.0 * md * md : 0.0;
     const double product = written ? 2.0 * md * md : 4.0 * pairs + 2.0 * linear + 8.0 * m * m;
+    const double round = md * md * md / 3.0 + 4.0 * md * md;
     const double lanczos = (2.0 * steps + 2.0) * product + steps * (steps + 1.0) * 4.0 * md;
-    return set + split + block + lanczos + 9.0 * pairs + 20.0 * m * m + 3.0 * linear;
+    const double top = md <= TL_TOP_SMALL ? md * md * md + steps * round : lanczos;
+    return set + split + block + top + 9.0 * pairs + 20.0 * m * m + 3.0 * linear;
 }
 
 /* The two answers at every point, and one line with their largest differences. */

@@ -1,0 +1,90 @@
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "tightlip/linalg.h"
+#include "tightlip/rng.h"
+
+enum { MOST = 40 };
+
+static double next(gsl_rng *rng)
+{
+    return gsl_rng_uniform(rng) - 0.5;
+}
+
+/* M with singular values 1, second, then less. */
+static void draw(gsl_rng *rng, size_t rows, size_t cols, double second, double *M)
+{
+    double u[MOST * MOST], s[MOST], vt[MOST * MOST];
+    const size_t k = rows < cols ? rows : cols;
+    for (size_t i = 0; i < rows * cols; i++) M[i] = next(rng);
+    cr_assert_eq(tl_svd_full(rows, cols, M, u, s, vt), TL_OK);
+    for (size_t i = 0; i < k; i++) s[i] = i == 0 ? 1.0 : second * pow(0.7, (double)(i - 1));
+    memset(M, 0, rows * cols * sizeof *M);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t r = 0; r < k; r++)
+            for (size_t j = 0; j < cols; j++)
+                M[i * cols + j] += u[i * k + r] * s[r] * vt[r * cols + j];
+}
+
+static double off(size_t rows, size_t cols, const double *M, const double *u, const double *v,
+                  double sigma)
+{
+    double square = 0.0;
+    for (size_t j = 0; j < cols; j++) {
+        double sum = -sigma * v[j];
+        for (size_t i = 0; i < rows; i++) sum += M[i * cols + j] * u[i];
+        square += sum * sum;
+    }
+    return sqrt(square);
+}
+
+/* The norm of LAPACK, from starts without, with and without any of the top vector. */
+Test(top_small, finds_the_top_from_anywhere)
+{
+    static const size_t sizes[][2] = {{1, 1}, {2, 2}, {3, 2}, {2, 3}, {8, 8}, {9, 31}, {40, 32}};
+    static const double seconds[] = {0.0, 0.5, 0.99, 1.0 - 1e-7, 1.0};
+    gsl_rng *rng = tl_rng_stream_alloc(1, 2, 3);
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
+        for (size_t g = 0; g < sizeof seconds / sizeof *seconds; g++)
+            for (int start = 0; start < 3; start++) {
+                const size_t rows = sizes[c][0], cols = sizes[c][1];
+                double M[MOST * MOST], copy[MOST * MOST], u[MOST], v[MOST], all[MOST];
+                double us[MOST], vs[MOST], sigma;
+                size_t rounds;
+                draw(rng, rows, cols, seconds[g], M);
+                memcpy(copy, M, rows * cols * sizeof *M);
+                cr_assert_eq(tl_svd_dense(rows, cols, copy, all, us, vs), TL_OK);
+                memset(v, 0, sizeof v);
+                if (start == 1) memcpy(v, vs, cols * sizeof *v);
+                if (start == 2 && cols > 1) { /* orthogonal to the top vector */
+                    v[0] = vs[1];
+                    v[1] = -vs[0];
+                }
+                const tl_status status = tl_top_small(rows, cols, M, u, v, &sigma, &rounds);
+                const bool apart = seconds[g] < 0.995;
+                if (status && !apart && start == 2) continue; /* near ties may be left to others */
+                cr_assert_eq(status, TL_OK, "%zu x %zu, second %g, start %d", rows, cols,
+                             seconds[g], start);
+                cr_expect(fabs(sigma / all[0] - 1) <= 1e-10, "%zu x %zu, second %g: off by %g",
+                          rows, cols, seconds[g], sigma / all[0] - 1);
+                cr_expect(off(rows, cols, M, u, v, sigma) <= (apart ? 1e-11 : 1e-6),
+                          "%zu x %zu, second %g, start %d: residual %g", rows, cols, seconds[g],
+                          start, off(rows, cols, M, u, v, sigma));
+                cr_expect(rounds <= (start == 1 ? 4 : 60), "%zu rounds", rounds);
+            }
+    gsl_rng_free(rng);
+}
+
+Test(top_small, leaves_to_others_what_it_cannot_do)
+{
+    double M[MOST * MOST] = {0}, u[MOST], v[MOST] = {1}, sigma;
+    size_t rounds;
+    cr_expect_eq(tl_top_small(2, TL_TOP_SMALL + 1, M, u, v, &sigma, &rounds), TL_ERR_LIMIT);
+    cr_expect_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_ERR_NUMERIC); /* zero */
+    M[0] = 1e160;
+    cr_expect_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_ERR_NUMERIC);
+    M[0] = (double)NAN;
+    cr_expect_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_ERR_NUMERIC);
+}
