@@ -1,12 +1,12 @@
 """Cost against each size, with fitted exponents."""
-from sides import exponent, lines, spread
+from sides import exponent, lines
 
 # variable, sizes, driver's arguments
 EVALUATION = (("m", (4, 8, 16, 32, 64, 128), lambda s: (s, 4)),
               ("d", (2, 4, 8, 16, 32, 64), lambda s: (8, s)))
 LAYER = (("n", (128, 256, 512, 1024, 2048, 4096), lambda s: (64, 1, s)),
          ("H", (1, 2, 4, 8, 16), lambda s: (64 * s, s, 256)))
-ROUNDS = 5
+ROUNDS, REPEATS = 15, 3  # the least of several: what else runs only adds
 
 
 def measure(directory, driver):
@@ -15,15 +15,15 @@ def measure(directory, driver):
         times = []
         for size in sizes:
             walk = driver(directory, *of(size))
-            times.append(spread([walk.walk("ours", 16) for _ in range(ROUNDS)])["median"])
+            times.append(min(walk.walk("ours", 16) for _ in range(ROUNDS)))
             walk.close()
         result.append({"variable": name, "of": "evaluation", "sizes": sizes, "seconds": times,
                        "exponent": exponent(sizes, times)})
     for name, sizes, of in LAYER:
         times = []
         for size in sizes:
-            row = lines(directory / "layer", *of(size), "none", 1, 1)[1]
-            times.append(row["seconds"] / (2 * row["steps"] + 2))
+            row = lines(directory / "layer", *of(size), "none", 1, REPEATS)[1]
+            times.append(row["least"] / (2 * row["steps"] + 2))
         result.append({"variable": name, "of": "product", "sizes": sizes, "seconds": times,
                        "exponent": exponent(sizes, times)})
     return result
