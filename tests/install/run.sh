@@ -37,7 +37,8 @@ listed=$(cd "$root/empty" && "$prefix/bin/tightlip" list experiments | grep -c "
 check "experiments: $listed listed" test "$listed" -eq "$(ls experiments/*.cfg experiments/pretrained/*.cfg | wc -l)"
 for cfg in "$prefix"/share/tightlip/experiments/*.cfg; do
     lost=$(sed -n 's/^[^#"]*= *"\([^"]*\(data\|livit\)\/[^"]*\)".*/\1/p' "$cfg" | while read -r path; do
-        test -f "$(dirname "$cfg")/$path" || echo "$path"; done)
+        # A variable of the sweep stands for several files.
+        ls "$(dirname "$cfg")"/$(echo "$path" | sed 's/\${[a-z_]*}/*/g') > /dev/null 2>&1 || echo "$path"; done)
     check "data of $cfg: $lost" test -z "$lost"
 done
 check 'an installed experiment' sh -c "cd '$root/empty' && \
