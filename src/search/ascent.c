@@ -2,34 +2,40 @@
  *
  * Coordinates are scaled: tokens by the scale of the domain (the radius of a ball), A by its bound,
  * masses as logarithms. At an active constraint the part of the gradient that only pushes out is
- * removed, so differences of gradients see the curvature of the constraint as well. Steps are
- * projected back; a step that gains nothing is halved. */
-#include <float.h>
+ * removed, so differences of gradients see the curvature of the constraint as well, and the step
+ * keeps to the constraint. Trial points are projected back. The line search brackets a point of the
+ * weak Wolfe conditions (Lewis and Overton 2013): every step then yields a curvature pair, and it
+ * ends also where two singular values cross and the objective has a kink. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/internal.h"
+#include "search/ascent.h"
 
-enum { MEMORY = 8, HALVINGS = 12, STALLS = 4 };
-static const double ARMIJO = 1e-4;
-static const double MAX_STEP = 0.5;      /* of a token, in radii, and of A, in bounds */
-static const double MAX_MASS_STEP = 3.0; /* of a log-mass */
+enum { MEMORY = 8, TRIALS = 12, ENOUGH = 4, STALLS = 2, VECTORS = 9 };
+static const double ARMIJO = 1e-4, WOLFE = 0.9, EXPAND = 2.5;
+static const double FIRST_STEP = 0.3;    /* length of a step while no curvature is known */
+static const double MAX_STEP = 1.0;      /* of a token, in radii, and of A, in bounds */
+static const double MAX_MASS_STEP = 4.0; /* of a log-mass */
+/* Logs of norms of size e^700 resolve 1e-13; smaller gains than ten of it mean nothing. */
+static const double RESOLUTION = 1e-12;
 
 struct tl_ascent {
-    size_t capacity, d;
-    tl_point trial;
-    double *g, *g_trial, *step, *s, *y; /* dim each */
-    double *S, *Y;                      /* MEMORY x dim */
+    tl_place here, trial, kept;
+    double *step, *s, *y; /* dim each */
+    double *S, *Y;        /* MEMORY x dim */
     double rho[MEMORY];
     size_t used, next;
+    double *buffer; /* owns all vectors */
 };
 
 void tl_ascent_free(tl_ascent *a)
 {
     if (!a) return;
-    tl_point_clear(&a->trial);
-    free(a->g);
+    tl_point_clear(&a->here.at);
+    tl_point_clear(&a->trial.at);
+    tl_point_clear(&a->kept.at);
+    free(a->buffer);
     free(a);
 }
 
@@ -38,82 +44,31 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     tl_ascent *a = calloc(1, sizeof *a);
     if (!a) return TL_ERR_MEMORY;
     const size_t dim = capacity * d + capacity + (with_a ? d * d : 0);
-    const bool ok = tl_point_init(&a->trial, capacity, d, with_a);
-    a->g = calloc((5 + 2 * MEMORY) * dim, sizeof(double));
-    if (!ok || !a->g) {
+    bool ok = tl_point_init(&a->here.at, capacity, d, with_a);
+    ok = tl_point_init(&a->trial.at, capacity, d, with_a) && ok;
+    ok = tl_point_init(&a->kept.at, capacity, d, with_a) && ok;
+    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim, sizeof(double));
+    if (!ok || !a->buffer) {
         tl_ascent_free(a);
         return TL_ERR_MEMORY;
     }
-    a->g_trial = a->g + dim;
-    a->step = a->g_trial + dim;
-    a->s = a->step + dim;
-    a->y = a->s + dim;
-    a->S = a->y + dim;
+    double **const vectors[VECTORS] = {
+        &a->here.g, &a->trial.g, &a->kept.g, &a->here.normal, &a->trial.normal, &a->kept.normal,
+        &a->step,   &a->s,       &a->y};
+    for (size_t i = 0; i < VECTORS; i++) *vectors[i] = a->buffer + i * dim;
+    a->S = a->buffer + VECTORS * dim;
     a->Y = a->S + MEMORY * dim;
-    a->capacity = capacity;
-    a->d = d;
     *out = a;
     return TL_OK;
 }
 
-/* Where each block of a scaled vector starts for a point of m atoms. */
-typedef struct {
-    size_t x, mass, A, dim;
-} layout;
-
-static layout layout_of(const tl_point *p)
-{
-    const size_t mass = p->m * p->d, A = mass + p->m;
-    return (layout){0, mass, A, A + (p->A ? p->d * p->d : 0)};
-}
-
-/* Gradient in the log-masses as they are held: free, with a fixed ratio, or pinned at one token. */
-static void mass_tangent(const tl_search_problem *problem, const tl_point *p, double *ga)
-{
-    if (p->integral || p->m == 1) {
-        memset(ga, 0, p->m * sizeof(double));
-        return;
-    }
-    if (!isnan(problem->log_mass_ratio)) {
-        double sum = 0.0;
-        for (size_t k = 1; k < p->m; k++) sum += ga[k];
-        const double rest = tl_logsumexp(p->m - 1, p->log_mass + 1);
-        for (size_t k = 1; k < p->m; k++) ga[k] -= exp(p->log_mass[k] - rest) * sum;
-        ga[0] = 0.0;
-        return;
-    }
-    if (problem->n == 0) return;
-    const double least = -log((double)problem->n) * (1.0 - 4.0 * DBL_EPSILON);
-    for (size_t k = 0; k < p->m; k++)
-        if (p->log_mass[k] <= least && ga[k] < 0.0) ga[k] = 0.0;
-}
-
-/* Value and scaled, projected gradient. */
-static tl_status evaluate(tl_evaluator *ev, tl_point *p, double *g)
-{
-    const tl_search_problem *problem = ev->problem;
-    const layout at = layout_of(p);
-    double *gA = p->A ? g + at.A : NULL;
-    tl_value value;
-    tl_status status = tl_evaluate(ev, p, &value, g, g + at.mass, gA);
-    p->value = value.log_value;
-    if (status || !isfinite(value.log_value)) return status;
-    tl_domain_tangent_all(problem->domain, p->m, p->x, g);
-    for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->scale;
-    mass_tangent(problem, p, g + at.mass);
-    if (gA) {
-        status = tl_spectral_tangent(p->d, problem->norm_a, p->A, gA);
-        for (size_t i = 0; i < p->d * p->d; i++) gA[i] *= problem->norm_a;
-    }
-    return status;
-}
-
 /* Two-loop recursion for the ascent direction; falls back to the gradient when it does not climb.
- */
-static void direction(tl_ascent *a, size_t dim)
+ * Returns the slope along it. */
+static double direction(tl_ascent *a, const tl_search_problem *problem)
 {
+    const size_t dim = tl_layout_of(&a->here.at).dim;
     double alpha[MEMORY] = {0};
-    memcpy(a->step, a->g, dim * sizeof(double));
+    memcpy(a->step, a->here.g, dim * sizeof(double));
     for (size_t i = 0; i < a->used; i++) {
         const size_t j = (a->next + MEMORY - 1 - i) % MEMORY;
         alpha[j] = a->rho[j] * tl_dot(dim, a->S + j * dim, a->step);
@@ -130,51 +85,34 @@ static void direction(tl_ascent *a, size_t dim)
         const double beta = a->rho[j] * tl_dot(dim, a->Y + j * dim, a->step);
         tl_axpy(dim, alpha[j] - beta, a->S + j * dim, a->step);
     }
-    const double climb = tl_dot(dim, a->step, a->g);
-    const double size = tl_nrm2(dim, a->step) * tl_nrm2(dim, a->g);
-    if (!(climb > 1e-10 * size)) {
-        a->used = 0;
-        memcpy(a->step, a->g, dim * sizeof(double));
-    }
-    if (!a->used) { /* no curvature known: a step of a tenth of a radius at most */
-        const double length = tl_nrm2(dim, a->step);
-        for (size_t i = 0; length > 0.1 && i < dim; i++) a->step[i] *= 0.1 / length;
-    }
+    if (a->used) tl_place_keep(problem, &a->here, a->step, a->y);
+    const double climb = tl_dot(dim, a->step, a->here.g);
+    if (a->used && climb > 1e-10 * tl_nrm2(dim, a->step) * tl_nrm2(dim, a->here.g)) return climb;
+    a->used = 0;
+    memcpy(a->step, a->here.g, dim * sizeof(double));
+    const double length = tl_nrm2(dim, a->step), most = FIRST_STEP;
+    for (size_t i = 0; length > most && i < dim; i++) a->step[i] *= most / length;
+    return tl_dot(dim, a->step, a->here.g);
 }
 
-static double step_limit(const tl_ascent *a, const layout *at)
+static double step_limit(const tl_ascent *a)
 {
-    double limit = 1.0;
-    for (size_t i = 0; i < at->dim; i++) {
-        const double most = i >= at->mass && i < at->A ? MAX_MASS_STEP : MAX_STEP;
-        const double here = fabs(a->step[i]);
-        if (here * limit > most) limit = most / here;
+    const tl_layout at = tl_layout_of(&a->here.at);
+    double limit = HUGE_VAL;
+    for (size_t i = 0; i < at.dim; i++) {
+        const double most = i >= at.mass && i < at.A ? MAX_MASS_STEP : MAX_STEP;
+        const double size = fabs(a->step[i]);
+        if (size > 0.0 && most / size < limit) limit = most / size;
     }
     return limit;
 }
 
-/* trial = project(p + t step); s = the scaled move that really happened. */
-static tl_status move(tl_ascent *a, const tl_search_problem *problem, const tl_point *p, double t)
-{
-    const layout at = layout_of(p);
-    const double R = problem->domain->scale;
-    tl_point *q = &a->trial;
-    tl_point_copy(q, p);
-    for (size_t i = 0; i < at.mass; i++) q->x[i] += t * R * a->step[i];
-    for (size_t k = 0; k < p->m && !p->integral; k++) q->log_mass[k] += t * a->step[at.mass + k];
-    for (size_t i = at.A; i < at.dim; i++) q->A[i - at.A] += t * problem->norm_a * a->step[i];
-    const tl_status status = tl_point_project(problem, q);
-    for (size_t i = 0; i < at.mass; i++) a->s[i] = (q->x[i] - p->x[i]) / R;
-    for (size_t k = 0; k < p->m; k++) a->s[at.mass + k] = q->log_mass[k] - p->log_mass[k];
-    for (size_t i = at.A; i < at.dim; i++)
-        a->s[i] = (q->A[i - at.A] - p->A[i - at.A]) / problem->norm_a;
-    return status;
-}
-
 /* Keeps the pair (s, y) when it shows negative curvature along the path, as a maximum needs. */
-static void remember(tl_ascent *a, size_t dim)
+static void remember(tl_ascent *a, const tl_search_problem *problem)
 {
-    for (size_t i = 0; i < dim; i++) a->y[i] = a->g[i] - a->g_trial[i];
+    const size_t dim = tl_layout_of(&a->here.at).dim;
+    tl_place_difference(problem, &a->kept.at, &a->here.at, a->s);
+    for (size_t i = 0; i < dim; i++) a->y[i] = a->here.g[i] - a->kept.g[i];
     const double sy = tl_dot(dim, a->s, a->y);
     if (!(sy > 1e-10 * tl_nrm2(dim, a->s) * tl_nrm2(dim, a->y)) || !isfinite(1.0 / sy)) return;
     memcpy(a->S + a->next * dim, a->s, dim * sizeof(double));
@@ -184,23 +122,54 @@ static void remember(tl_ascent *a, size_t dim)
     if (a->used < MEMORY) a->used++;
 }
 
-/* Backtracking along the projected step; true when the trial point gained. */
-static tl_status line_search(tl_ascent *a, tl_evaluator *ev, const tl_point *p, uint64_t end,
+static void swap_places(tl_place *p, tl_place *q)
+{
+    const tl_place held = *p;
+    *p = *q;
+    *q = held;
+}
+
+/* Where to try next: above low, where the objective gained, and below high, where it did not (or
+ * further out while there is no high). From the parabola through the values at low and high with
+ * the slope at low. */
+static double next_step(double low, double high, double limit, double slope, double drop)
+{
+    if (!isfinite(high)) return fmin(EXPAND * low, limit);
+    const double width = high - low;
+    double t = 0.5 * width;
+    if (isfinite(drop) && slope * width + drop > 0.0)
+        t = 0.5 * slope * width * width / (slope * width + drop);
+    return low + fmin(fmax(t, 0.1 * width), 0.6 * width);
+}
+
+/* Along the projected step until the weak Wolfe conditions hold; `kept` is then the best point,
+ * *gained tells whether there is one. */
+static tl_status line_search(tl_ascent *a, tl_evaluator *ev, double climb, uint64_t end,
                              bool *gained)
 {
-    const layout at = layout_of(p);
-    double t = step_limit(a, &at);
+    const size_t dim = tl_layout_of(&a->here.at).dim;
+    const double limit = step_limit(a), begin = a->here.at.value;
+    double low = 0.0, high = HUGE_VAL, slope = climb, low_value = begin;
+    double t = fmin(1.0, limit);
     *gained = false;
-    for (int halving = 0; halving < HALVINGS && ev->used < end; halving++) {
-        tl_status status = move(a, ev->problem, p, t);
-        if (!status) status = evaluate(ev, &a->trial, a->g_trial);
+    for (int trial = 0; trial < TRIALS && ev->used < end; trial++) {
+        tl_status status = tl_place_move(ev->problem, &a->here.at, t, a->step, &a->trial.at);
+        if (!status) status = tl_place_evaluate(ev, &a->trial);
         if (status && status != TL_ERR_NUMERIC) return status;
-        const double expected = fmax(tl_dot(at.dim, a->g, a->s), 0.0);
-        if (!status && a->trial.value > p->value + ARMIJO * expected) {
-            *gained = true;
-            return TL_OK;
+        const double value = status ? -HUGE_VAL : a->trial.at.value;
+        if (!(value > begin + ARMIJO * t * climb) || !(value > low_value)) {
+            high = t;
+            t = next_step(low, high, limit, slope, low_value - value);
+            if (*gained && trial + 1 >= ENOUGH) return TL_OK;
+            continue;
         }
-        t *= halving < 2 ? 0.5 : 0.2;
+        swap_places(&a->trial, &a->kept);
+        *gained = true;
+        slope = tl_dot(dim, a->kept.g, a->step);
+        if (!(slope > WOLFE * climb) || t >= limit) return TL_OK;
+        low = t;
+        low_value = value;
+        t = next_step(low, high, limit, slope, HUGE_VAL);
     }
     return TL_OK;
 }
@@ -209,36 +178,34 @@ tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t ev
                         bool *stationary)
 {
     const uint64_t end = ev->used + evaluations < ev->budget ? ev->used + evaluations : ev->budget;
-    const layout at = layout_of(p);
     a->used = a->next = 0;
     *stationary = false;
     ev->warm_m = 0;
-    tl_status status = evaluate(ev, p, a->g);
+    tl_point_copy(&a->here.at, p);
+    tl_status status = tl_place_evaluate(ev, &a->here);
+    p->value = a->here.at.value;
     if (status || !isfinite(p->value)) return status == TL_ERR_NUMERIC ? TL_OK : status;
     int stalls = 0;
-    while (ev->used < end) {
+    while (ev->used < end && stalls < STALLS) {
         bool gained;
-        direction(a, at.dim);
-        status = line_search(a, ev, p, end, &gained);
-        if (status) return status;
+        const double climb = direction(a, ev->problem);
+        const bool plain = a->used == 0;
+        status = line_search(a, ev, climb, end, &gained);
+        if (status) break;
         if (!gained) {
-            if (a->used == 0) {
+            if (plain) {
                 *stationary = ev->used < end;
-                return TL_OK;
+                break;
             }
             a->used = 0; /* try the plain gradient before giving up */
             continue;
         }
-        const double gain = a->trial.value - p->value;
-        remember(a, at.dim);
-        tl_point_copy(p, &a->trial);
-        memcpy(a->g, a->g_trial, at.dim * sizeof(double));
-        /* Logs of norms of size e^700 resolve 1e-13; a gain of that order means nothing. */
-        stalls = gain > 1e-12 * (1.0 + fabs(p->value)) ? 0 : stalls + 1;
-        if (stalls >= STALLS) {
-            *stationary = true;
-            return TL_OK;
-        }
+        const double gain = a->kept.at.value - a->here.at.value;
+        remember(a, ev->problem);
+        swap_places(&a->here, &a->kept);
+        stalls = gain > RESOLUTION * (1.0 + fabs(a->here.at.value)) ? 0 : stalls + 1;
     }
-    return TL_OK;
+    if (stalls >= STALLS) *stationary = true;
+    tl_point_copy(p, &a->here.at);
+    return status;
 }

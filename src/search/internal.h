@@ -104,8 +104,8 @@ TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A);
  * tangent cone). */
 TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G);
 
-/* Local ascent (projected limited-memory BFGS) from *p, at most `evaluations` of them; *p becomes
- * the best point seen. *stationary tells why it ended. */
+/* Local ascent (projected limited-memory BFGS, steps of the weak Wolfe conditions) from *p, at most
+ * `evaluations` of them; *p becomes the best point seen. *stationary tells why it ended. */
 typedef struct tl_ascent tl_ascent;
 TL_MUST_USE tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_a);
 void tl_ascent_free(tl_ascent *a);

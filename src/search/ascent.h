@@ -1,0 +1,33 @@
+/* What the files of the ascent share: points with their projected gradients, in scaled coordinates:
+ * tokens by the scale of the domain, masses as logarithms, A by its bound, in this order. */
+#ifndef SEARCH_ASCENT_H
+#define SEARCH_ASCENT_H
+
+#include "search/internal.h"
+
+/* Vectors have one entry for each coordinate of a token, log-mass and entry of A. */
+typedef struct {
+    tl_point at;
+    double *g;      /* gradient without what only pushes out of the feasible set */
+    double *normal; /* that part */
+} tl_place;
+
+/* Where each block of a scaled vector starts for a point of m atoms. */
+typedef struct {
+    size_t mass, A, dim;
+} tl_layout;
+
+tl_layout tl_layout_of(const tl_point *p);
+/* Value, g and normal of q->at. */
+TL_MUST_USE tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q);
+/* Keeps a step from q to the constraints that hold its gradient back: there neither out nor in.
+ * work: as long as step. */
+void tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step, double *work);
+/* *to is the feasible point nearest to *from + t step; value and gradient are left alone. */
+TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from,
+                                    double t, const double *step, tl_point *to);
+/* s = to - from. */
+void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
+                         double *s);
+
+#endif

@@ -1,0 +1,103 @@
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "search/ascent.h"
+
+tl_layout tl_layout_of(const tl_point *p)
+{
+    const size_t mass = p->m * p->d, A = mass + p->m;
+    return (tl_layout){mass, A, A + (p->A ? p->d * p->d : 0)};
+}
+
+static double least_log_mass(const tl_search_problem *problem)
+{
+    return problem->n ? -log((double)problem->n) * (1.0 - 4.0 * DBL_EPSILON) : -HUGE_VAL;
+}
+
+/* Gradient in the log-masses as they are held: free, with a fixed ratio, or pinned at one token. */
+static void mass_tangent(const tl_search_problem *problem, const tl_point *p, double *ga)
+{
+    if (p->integral || p->m == 1) {
+        memset(ga, 0, p->m * sizeof(double));
+        return;
+    }
+    if (!isnan(problem->log_mass_ratio)) {
+        double sum = 0.0;
+        for (size_t k = 1; k < p->m; k++) sum += ga[k];
+        const double rest = tl_logsumexp(p->m - 1, p->log_mass + 1);
+        for (size_t k = 1; k < p->m; k++) ga[k] -= exp(p->log_mass[k] - rest) * sum;
+        ga[0] = 0.0;
+        return;
+    }
+    if (problem->n == 0) return;
+    const double least = least_log_mass(problem);
+    double sum = 0.0, mass = 0.0;
+    for (size_t k = 0; k < p->m; k++) {
+        if (p->log_mass[k] <= least && ga[k] < 0.0) {
+            ga[k] = 0.0;
+        } else {
+            sum += ga[k];
+            mass += exp(p->log_mass[k]);
+        }
+    }
+    for (size_t k = 0; k < p->m && mass > 0.0; k++)
+        if (p->log_mass[k] > least) ga[k] -= exp(p->log_mass[k]) / mass * sum;
+}
+
+tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
+{
+    const tl_search_problem *problem = ev->problem;
+    tl_point *p = &q->at;
+    const tl_layout at = tl_layout_of(p);
+    double *g = q->g, *gA = p->A ? g + at.A : NULL;
+    tl_value value;
+    tl_status status = tl_evaluate(ev, p, &value, g, g + at.mass, gA);
+    p->value = value.log_value;
+    if (status || !isfinite(value.log_value)) return status;
+    for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->scale;
+    for (size_t i = at.A; i < at.dim; i++) g[i] *= problem->norm_a;
+    memcpy(q->normal, g, at.dim * sizeof(double));
+    tl_domain_tangent_all(problem->domain, p->m, p->x, g);
+    mass_tangent(problem, p, g + at.mass);
+    if (gA) status = tl_spectral_tangent(p->d, problem->norm_a, p->A, gA);
+    for (size_t i = 0; i < at.dim; i++) q->normal[i] -= g[i];
+    return status;
+}
+
+void tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step, double *work)
+{
+    const tl_point *p = &q->at;
+    const tl_layout at = tl_layout_of(p);
+    tl_domain_tangent_all(problem->domain, p->m, p->x, step);
+    for (size_t i = 0; i < at.mass; i++) work[i] = -step[i];
+    tl_domain_tangent_all(problem->domain, p->m, p->x, work);
+    for (size_t i = 0; i < at.mass; i++)
+        if (q->normal[i] < 0.0 || q->normal[i] > 0.0) step[i] = -work[i];
+    if (problem->n == 0 || p->integral) return;
+    for (size_t k = 0; k < p->m; k++)
+        if (p->log_mass[k] <= least_log_mass(problem) && q->normal[at.mass + k] < 0.0)
+            step[at.mass + k] = 0.0;
+}
+
+tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from, double t,
+                        const double *step, tl_point *to)
+{
+    const tl_layout at = tl_layout_of(from);
+    tl_point_copy(to, from);
+    for (size_t i = 0; i < at.mass; i++) to->x[i] += t * problem->domain->scale * step[i];
+    for (size_t k = 0; k < to->m && !to->integral; k++) to->log_mass[k] += t * step[at.mass + k];
+    for (size_t i = at.A; i < at.dim; i++) to->A[i - at.A] += t * problem->norm_a * step[i];
+    return tl_point_project(problem, to);
+}
+
+void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
+                         double *s)
+{
+    const tl_layout at = tl_layout_of(from);
+    const double R = problem->domain->scale;
+    for (size_t i = 0; i < at.mass; i++) s[i] = (to->x[i] - from->x[i]) / R;
+    for (size_t k = 0; k < from->m; k++) s[at.mass + k] = to->log_mass[k] - from->log_mass[k];
+    for (size_t i = at.A; i < at.dim; i++)
+        s[i] = (to->A[i - at.A] - from->A[i - at.A]) / problem->norm_a;
+}
