@@ -63,6 +63,17 @@ static void set_rotation(const tl_builder *b)
     if (b->d % 2) A[b->d * b->d - 1] = -b->problem->norm_a;
 }
 
+/* The mirror that exchanges w and w2: no token at +-R w prefers one of the two, however large the
+ * logits are, and queries and keys move the shares together. */
+static void set_exchange(const tl_builder *b)
+{
+    const size_t d = b->d;
+    set_scaled_identity(b, 1.0);
+    for (size_t r = 0; r < d; r++)
+        for (size_t c = 0; c < d; c++)
+            b->p->A[r * d + c] -= b->problem->norm_a * (b->w[r] - b->w2[r]) * (b->w[c] - b->w2[c]);
+}
+
 /* A random point of the orthogonal group times the bound: a Gaussian matrix pushed to the extreme
  * points of the spectral ball. */
 static tl_status set_orthogonal(const tl_builder *b)
@@ -104,6 +115,10 @@ static void start_pair(const tl_builder *b)
     tl_build_place(b, 1, -1.0, 0.0);
     masses_equal(b);
     if (!b->p->A) return;
+    if (b->problem->n == 2 && b->d >= 2) { /* the worst pair of two tokens at large radii */
+        set_exchange(b);
+        return;
+    }
     switch (gsl_rng_uniform_int(b->rng, 3)) {
     case 0:
         set_scaled_identity(b, 1.0);
