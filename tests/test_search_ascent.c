@@ -1,4 +1,5 @@
-/* The local ascent: feasible, no worse than its start, the same twice, within its budget. */
+/* The local ascent: feasible, no worse than its start, the same twice, within its budget, and fast
+ * near a smooth maximum. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -135,4 +136,41 @@ Test(search_ascent, climbs_within_the_domain_and_the_budget)
             cr_expect(c.twin.value >= c.p.value && c.twin.value <= c.p.value, "row %zu", i);
             climb_clear(&c);
         }
+}
+
+/* In the few-Dirac basin of the mean field at A = -I the maximum is smooth up to the symmetries. */
+Test(search_ascent, few_evaluations_near_a_smooth_maximum)
+{
+    enum { STARTS = 20, FEW = 30 };
+    size_t there = 0;
+    climb c;
+    climb_init(&c, 0);
+    for (uint64_t seed = 1; seed <= STARTS; seed++) {
+        start_at(&c, TL_START_TWO_DIRAC, seed);
+        run(&c, &c.p, 2000);
+        const double best = c.p.value;
+        run(&c, &c.p, FEW);
+        there += c.p.value >= best - 1e-6;
+    }
+    cr_expect_geq(there, STARTS - 2, "%zu of %d", there, STARTS);
+    climb_clear(&c);
+}
+
+/* The mirror that exchanges the directions of two tokens: 2 g, however large g is. */
+Test(search_ascent, two_tokens_at_any_radius)
+{
+    static const double radii[] = {1, 30, 1e3, 1e5};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_NONE, D, -1, radii[i], 2, 2);
+        f.problem.worst_a = true;
+        f.problem.norm_a = 1;
+        f.settings.starts = 1u << TL_START_PAIR;
+        f.settings.restarts = 1;
+        f.settings.evaluations = 200;
+        tl_search_result found = search_fixture_run(&f);
+        cr_expect_float_eq(found.norm.value / (2 * radii[i] * radii[i]), 1.0, 1e-9,
+                           "R = %g: %.12g g", radii[i], found.norm.value / (radii[i] * radii[i]));
+        tl_search_result_clear(&found);
+        search_fixture_clear(&f);
+    }
 }
