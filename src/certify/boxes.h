@@ -11,7 +11,7 @@ enum { TL_CERTIFY_BOXES_DIM = 4, TL_CERTIFY_BOX_BITS = 64 };
 typedef struct {
     size_t dim;
     double lo[TL_CERTIFY_BOXES_DIM], hi[TL_CERTIFY_BOXES_DIM];
-    bool whole[TL_CERTIFY_BOXES_DIM]; /* sides over whole numbers */
+    bool whole[TL_CERTIFY_BOXES_DIM]; /* sides over whole numbers, below 2^53 */
     const void *context;
     /* At least the function everywhere in the box whose corners are these doubles, rounded up;
      * -INFINITY for an empty one. At a point (lo = hi) near the function. */

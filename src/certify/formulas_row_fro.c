@@ -256,11 +256,11 @@ void tl_certify_row_frobenius(arb_t value, const tl_certify_facts *f, size_t h, 
     arb_pos_inf(r.longer);
     set_tau(&r, &s);
     arb_zero(value);
-    if (layer->mask == TL_MASK_CAUSAL)
+    if (good && layer->mask == TL_MASK_CAUSAL)
         causal_sum(value, &r, n);
-    else if (layer->mask == TL_MASK_GENERAL)
-        good = masked_sum(value, &r, layer) && good;
-    else
+    else if (good && layer->mask == TL_MASK_GENERAL)
+        good = masked_sum(value, &r, layer);
+    else if (good)
         add_rows(value, &r, n, n);
     arb_sqrtpos(value, value, f->prec);
     if (!good) arb_pos_inf(value);
