@@ -34,12 +34,13 @@ void tl_measure_attack_defaults(tl_measure_attack_settings *settings);
 
 /* Ascent in the metric of W_2 from: all parts along the top movement of whole atoms; halves of one
  * atom apart; a small share of one atom far away; random shares and directions. With parts = 1 the
- * shares are fixed. A result with more parts is never below that with one, which it starts from.
- * Same result at any number of threads.
- * Errors: TL_ERR_UNSUPPORTED (a mask, kind sigmoid, a domain that is not convex), TL_ERR_DOMAIN
- * (epsilon not positive and finite, an atom outside the domain), TL_ERR_LIMIT (more than
- * TL_TRANSPORT_ATOMS_MAX parts), TL_ERR_SHAPE, TL_ERR_NUMERIC, TL_ERR_MEMORY. Cost: about 10
- * transport problems m x m parts per step. Source: src/attack/README.md. */
+ * shares are fixed; otherwise one start more goes where the slope is steepest (tightlip/slopes.h).
+ * A result with more parts is never below that with one, which it starts from. Same result at any
+ * number of threads. Errors: TL_ERR_UNSUPPORTED (a mask, kind sigmoid, a domain that is not
+ * convex), TL_ERR_DOMAIN (epsilon not positive and finite, an atom outside the domain),
+ * TL_ERR_LIMIT (more than TL_TRANSPORT_ATOMS_MAX parts), TL_ERR_SHAPE, TL_ERR_NUMERIC,
+ * TL_ERR_MEMORY. Cost: about 10 transport problems m x m parts per step. Source:
+ * src/attack/README.md. */
 TL_MUST_USE tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                             const tl_measure_attack_settings *settings,
                                             tl_measure_attack_result *result, tl_error *err);

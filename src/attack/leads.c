@@ -29,14 +29,15 @@ static tl_status top_movement(const tl_measure_attack *p, double **top, tl_error
     return status;
 }
 
-tl_status tl_leads_find(tl_leads *leads, const tl_measure_attack *problem, uint64_t seed,
-                        tl_error *err)
+tl_status tl_leads_find(tl_leads *leads, const tl_measure_attack *problem,
+                        const tl_measure_attack_settings *settings, tl_error *err)
 {
     const tl_status status = top_movement(problem, &leads->top, err);
 
+    leads->restarts = settings->restarts;
     if (status || problem->parts == 1 || !problem->domain) return status;
     /* Where slopes cannot be had the other starts remain. */
-    if (tl_slopes_find(problem->layer, problem->mu, problem->domain, PEAK_STARTS, seed,
+    if (tl_slopes_find(problem->layer, problem->mu, problem->domain, PEAK_STARTS, settings->seed,
                        &leads->slopes, NULL) == TL_ERR_MEMORY)
         return tl_fail(err, TL_ERR_MEMORY, "attack: no memory");
     return TL_OK;
@@ -78,17 +79,10 @@ static void start_far(const tl_parts *p, size_t k, const double *y, double *shar
     for (size_t i = 1; i < p->parts; i++) share[at + i] = (1 - part) / (double)(p->parts - 1);
 }
 
-/* To where the slope is steepest first, then to random points. */
-static tl_status far(const tl_leads *leads, const tl_parts *p, bool first, gsl_rng *rng,
-                     double *share, double *D)
+static tl_status far_at_random(const tl_parts *p, gsl_rng *rng, double *share, double *D)
 {
-    double *y;
+    double *y = malloc(p->d * sizeof *y);
 
-    if (first && leads->slopes.far_to) {
-        start_far(p, leads->slopes.far_atom, leads->slopes.far_to, share, D);
-        return TL_OK;
-    }
-    y = malloc(p->d * sizeof *y);
     if (!y) return TL_ERR_MEMORY;
     const size_t k = gsl_rng_uniform_int(rng, p->m);
     random_point(p, rng, y);
@@ -97,18 +91,27 @@ static tl_status far(const tl_leads *leads, const tl_parts *p, bool first, gsl_r
     return TL_OK;
 }
 
+size_t tl_leads_count(const tl_leads *leads, size_t parts)
+{
+    return leads->restarts + (parts > 1 && leads->slopes.far_to);
+}
+
 tl_status tl_leads_start(const tl_leads *leads, const tl_parts *p, size_t r, gsl_rng *rng,
                          double *share, double *D)
 {
     const size_t n = p->m * p->parts, d = p->d;
     const double epsilon = p->problem->epsilon;
 
+    if (r == leads->restarts) {
+        start_far(p, leads->slopes.far_atom, leads->slopes.far_to, share, D);
+        return TL_OK;
+    }
     if (r < 2) { /* whole atoms, along the top movement */
         for (size_t i = 0; i < n * d; i++)
             D[i] = (r ? -epsilon : epsilon) * leads->top[i / d / p->parts * d + i % d];
         return TL_OK;
     }
-    if (p->parts > 1 && r % 3 == 2) return far(leads, p, r == 2, rng, share, D);
+    if (p->parts > 1 && r % 3 == 2) return far_at_random(p, rng, share, D);
     for (size_t i = 0; i < n * d; i++) D[i] = epsilon * gsl_ran_gaussian(rng, 1);
     if (p->parts == 1) return TL_OK;
     if (r % 3 == 0) { /* halves of every atom apart */

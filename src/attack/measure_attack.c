@@ -164,7 +164,7 @@ static tl_status run_parts(const tl_measure_attack *problem,
                            const tl_measure_attack_settings *settings, size_t parts,
                            const tl_leads *leads, tl_measure_attack_result *result, tl_error *err)
 {
-    const size_t count = settings->restarts;
+    const size_t count = tl_leads_count(leads, parts);
     outcome *all = calloc(count, sizeof *all);
     tl_status status;
 
@@ -185,7 +185,7 @@ tl_status tl_measure_attack_run(const tl_measure_attack *problem,
     tl_status status = check(problem, settings, err);
 
     *result = (tl_measure_attack_result){0};
-    if (!status) status = tl_leads_find(&leads, problem, settings->seed, err);
+    if (!status) status = tl_leads_find(&leads, problem, settings, err);
     /* One part first: what whole atoms reach, splitting reaches as well. */
     if (!status) status = run_parts(problem, settings, 1, &leads, result, err);
     if (!status && problem->parts > 1)

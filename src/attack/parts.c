@@ -88,9 +88,11 @@ tl_status tl_parts_evaluate(tl_parts *p, double *D)
     tl_status status = move(p, D);
     tl_transport w;
 
-    for (int i = 0; !status && p->distance > epsilon; i++) {
+    /* Atoms far from the origin round moves to more than 1e-12 of their length: more each time. */
+    double less = 1e-12;
+    for (int i = 0; !status && p->distance > epsilon; i++, less *= 4) {
         if (i == SHORTENINGS) return TL_ERR_NUMERIC;
-        for (size_t k = 0; k < n * d; k++) D[k] *= epsilon / p->distance * (1 - 1e-12);
+        for (size_t k = 0; k < n * d; k++) D[k] *= epsilon / p->distance * (1 - less);
         status = move(p, D);
     }
     if (!status) status = tl_jacobian_set(p->J, p->problem->layer, p->nu);
