@@ -31,9 +31,9 @@ $point1 << EOD
 0.7781512504 0.1744016979
 0.903089987 0.1901587612
 1.079181246 0.2082674723
-1.204119983 0.2187650707
-1.380211242 0.2309892603
-1.505149978 0.2382138497
+1.204119983 0.2187650708
+1.380211242 0.2309892605
+1.505149978 0.2382138878
 EOD
 $line1 << EOD
 0.3010299957 0.08410358992
@@ -42,9 +42,9 @@ $line1 << EOD
 0.7781512504 0.1744016979
 0.903089987 0.1901587612
 1.079181246 0.2082674723
-1.204119983 0.2187650707
-1.380211242 0.2309892603
-1.505149978 0.2382138497
+1.204119983 0.2187650708
+1.380211242 0.2309892605
+1.505149978 0.2382138878
 EOD
 $point2 << EOD
 0.3010299957 0.2157702154
@@ -77,7 +77,7 @@ $point3 << EOD
 1.079181246 0.4376454288
 1.204119983 0.4593502337
 1.380211242 0.4817861712
-1.505149978 0.4932015125
+1.505149978 0.4932015128
 EOD
 $line3 << EOD
 0.3010299957 0.1590395225
@@ -88,7 +88,7 @@ $line3 << EOD
 1.079181246 0.4376454288
 1.204119983 0.4593502337
 1.380211242 0.4817861712
-1.505149978 0.4932015125
+1.505149978 0.4932015128
 EOD
 $point4 << EOD
 0.3010299957 0.6272713328
@@ -134,7 +134,7 @@ $line5 << EOD
 1.380211242 1.022160571
 1.505149978 1.084765328
 EOD
-set title 'Causal against unmasked attention in the plane: the worst inputs found' . "\n" . 'A = (0, -0.5; 1, 0) (norm 1, no real eigenvalue), V = I, n tokens in the disc of radius' . "\n" . 'R' noenhanced
+set title 'Causal against unmasked attention in the plane: the worst inputs found' . "\n" . 'A = (0, -0.5; 1, 0) (norm 1, no real eigenvalue),' . "\n" . 'V = I, n tokens in the disc of radius R' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
@@ -143,7 +143,7 @@ set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced 
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.2528651964:1.553314778]
-set yrange [0.01170070197:1.126037044]
+set yrange [0.01170070196:1.126037044]
 set xtics ('2' 0.3010299957, '3' 0.4771212547, '4' 0.6020599913, '6' 0.7781512504, '8' 0.903089987, '12' 1.079181246, '16' 1.204119983, '24' 1.380211242, '32' 1.505149978)
 set ytics ('2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700043, '' 0.7781512504 1, '' 0.84509804 1, '' 0.903089987 1, '' 0.9542425094 1, '10' 1)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'

@@ -46,17 +46,17 @@ $line2 << EOD
 EOD
 $point3 << EOD
 2 1.389212244
-3 1.400831411
-4 1.400831411
-5 1.400831411
-6 1.400831411
+3 1.400831412
+4 1.400831412
+5 1.400831412
+6 1.400831412
 EOD
 $line3 << EOD
 2 1.389212244
-3 1.400831411
-4 1.400831411
-5 1.400831411
-6 1.400831411
+3 1.400831412
+4 1.400831412
+5 1.400831412
+6 1.400831412
 EOD
 $point4 << EOD
 2 1.749946607
@@ -74,17 +74,17 @@ $line4 << EOD
 EOD
 $point5 << EOD
 2 2.480779396
-3 2.708076895
-4 2.708076872
-5 2.708075845
-6 2.708076825
+3 2.708076896
+4 2.708076896
+5 2.708076896
+6 2.708076896
 EOD
 $line5 << EOD
 2 2.480779396
-3 2.708076895
-4 2.708076872
-5 2.708075845
-6 2.708076825
+3 2.708076896
+4 2.708076896
+5 2.708076896
+6 2.708076896
 EOD
 set title 'A handful of distinct tokens is enough' . "\n" . 'A = I, mean field: the best value found with at most m atoms, at several radii' noenhanced
 set encoding utf8
@@ -95,7 +95,7 @@ set key outside right top vertical invert Left reverse noenhanced samplen 2.5 sp
 set xlabel 'number of distinct tokens (atoms) searched' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [1.84:6.16]
-set yrange [0.2145063314:2.803983455]
+set yrange [0.2145063314:2.803983456]
 set xtics ('2' 2, '3' 3, '4' 4, '5' 5, '6' 6)
 set ytics ('2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700043, '' 0.7781512504 1, '' 0.84509804 1, '' 0.903089987 1, '' 0.9542425094 1, '10' 1, '20' 1.301029996, '' 1.477121255 1, '' 1.602059991 1, '50' 1.698970004, '' 1.77815125 1, '' 1.84509804 1, '' 1.903089987 1, '' 1.954242509 1, '100' 2, '200' 2.301029996, '' 2.477121255 1, '' 2.602059991 1, '500' 2.698970004, '' 2.77815125 1)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'

@@ -398,7 +398,7 @@ $line5 << EOD
 29 -1.241457462
 30 -1.210354095
 EOD
-set title 'Inverting x + c F(x)/L: L2 attention to rounding, dot product not at all' . "\n" . '64 tokens of width 64 and size 10, 8 heads; L: bound of L2 attention with the same' . "\n" . 'weights' noenhanced
+set title 'Inverting x + c F(x)/L: L2 attention to rounding, dot product not at all' . "\n" . '64 tokens of width 64 and size 10, 8 heads; L:' . "\n" . 'bound of L2 attention with the same weights' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

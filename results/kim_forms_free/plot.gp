@@ -123,7 +123,7 @@ $line5 << EOD
 3.010723865 1.627541557
 4.000043427 1.946207022
 EOD
-set title 'L2 attention, free head width: growth like N^(1/4), not like sqrt(N)' . "\n" . 'The best star, m tokens at 0 and the others at a e + rho e_i (e, e_i orthonormal),' . "\n" . 'against each form' noenhanced
+set title 'L2 attention, free head width: growth like N^(1/4), not like sqrt(N)' . "\n" . 'The best star, m tokens at 0 and the others at a e' . "\n" . '+ rho e_i (e, e_i orthonormal), against each form' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

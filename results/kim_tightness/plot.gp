@@ -12,7 +12,7 @@ $point0 << EOD
 1.204119983 5.422138351
 1.51851394 7.14534289
 1.806179974 8.866654366
-2 10.09468139
+2 10.09424931
 2.004321374 10.122766
 2.408239965 12.82823946
 3 17.06549837
@@ -30,7 +30,7 @@ $line0 << EOD
 1.204119983 5.422138351
 1.51851394 7.14534289
 1.806179974 8.866654366
-2 10.09468139
+2 10.09424931
 2.004321374 10.122766
 2.408239965 12.82823946
 3 17.06549837
@@ -74,7 +74,7 @@ $line2 << EOD
 4 24.72073984
 6 41.04700056
 EOD
-set title 'L2 attention: the published bound of the row sum is 4 to 32 % above the exact constant' . "\n" . '||J||_inf of L2 attention, width 1, Q = V = 1: the found values lie on the exact' . "\n" . 'constant' noenhanced
+set title 'L2 attention: the published bound of the row sum is 4 to 32 % above the exact constant' . "\n" . '||J||_inf of L2 attention, width 1, Q = V =' . "\n" . '1: the found values lie on the exact constant' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

@@ -3,44 +3,44 @@
 if (!exists('svg')) svg = 'plot.svg'
 if (!exists('png')) png = 'plot.png'
 $point0 << EOD
-0 1.883265505
-1 1.982062361
-2 2.147447217
-3 1.983784494
-4 1.998928922
-5 2.068325537
-6 2.003794452
-7 2.020183195
+0 1.878250202
+1 1.978881627
+2 2.141551326
+3 1.976911074
+4 1.999599652
+5 2.047152283
+6 2.013272809
+7 2.01718062
 EOD
 $line0 << EOD
-0 1.883265505
-1 1.982062361
-2 2.147447217
-3 1.983784494
-4 1.998928922
-5 2.068325537
-6 2.003794452
-7 2.020183195
+0 1.878250202
+1 1.978881627
+2 2.141551326
+3 1.976911074
+4 1.999599652
+5 2.047152283
+6 2.013272809
+7 2.01718062
 EOD
 $point1 << EOD
-0 2.138722406
-1 2.218820448
-2 2.166228472
-3 2.812151877
-4 2.160353575
-5 2.145513555
-6 2.154318939
-7 2.193825849
+0 2.174850622
+1 2.243568685
+2 2.167489415
+3 2.812634153
+4 2.174242414
+5 2.201284246
+6 2.175578328
+7 2.205892725
 EOD
 $line1 << EOD
-0 2.138722406
-1 2.218820448
-2 2.166228472
-3 2.812151877
-4 2.160353575
-5 2.145513555
-6 2.154318939
-7 2.193825849
+0 2.174850622
+1 2.243568685
+2 2.167489415
+3 2.812634153
+4 2.174242414
+5 2.201284246
+6 2.175578328
+7 2.205892725
 EOD
 $point2 << EOD
 0 0.2972320483
@@ -142,7 +142,7 @@ $line9 << EOD
 6 2.286435214
 7 2.32230437
 EOD
-set title 'Trained heads behind their layer norm: the worst 16 tokens on its ellipsoid, and real' . "\n" . 'ones' . "\n" . 'Every head of two trained blocks, tokens in the image of the layer norm with its gain' . "\n" . 'and shift' noenhanced
+set title 'Trained heads behind their layer norm: the' . "\n" . 'worst 16 tokens on its ellipsoid, and real ones' . "\n" . 'Every head of two trained blocks, tokens in the' . "\n" . 'image of the layer norm with its gain and shift' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'

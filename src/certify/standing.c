@@ -8,8 +8,8 @@
 
 /* Two numbers this close are called equal: no precision tells a bound from a value that attains
  * it. At the largest precision less is enough: enclosures of singular values that all but coincide
- * do not get narrower. */
-enum { EQUAL_BITS = 200, EQUAL_BITS_AT_LAST = 60 };
+ * do not get narrower than a step of their certificate, from 2^-60 to 2^-50 (spectral.c). */
+enum { EQUAL_BITS = 200, EQUAL_BITS_AT_LAST = 50 };
 
 /* A bound that does not apply under a mask, asked for by name. */
 static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *row,
