@@ -15,6 +15,7 @@ typedef struct {
         w; /* d: unit direction along which <A w, w> is smallest (A fixed) or random (A searched) */
     double *w2;  /* d: unit and orthogonal to w; zero in d = 1 */
     double quad; /* <A w, w> */
+    bool at_top; /* set by a construction that noise would only push down */
 } tl_builder;
 
 /* w, w2 and quad; A, when searched, starts as minus the identity times its bound. */

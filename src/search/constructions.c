@@ -108,14 +108,15 @@ static void start_two_dirac(const tl_builder *b)
     b->p->log_mass[1] = log1p(-fmin(exp(b->p->log_mass[0]), 0.999));
 }
 
-static void start_pair(const tl_builder *b)
+static void start_pair(tl_builder *b)
 {
     b->p->m = 2;
     tl_build_place(b, 0, 1.0, 0.0);
     tl_build_place(b, 1, -1.0, 0.0);
     masses_equal(b);
     if (!b->p->A) return;
-    if (b->problem->n == 2 && b->d >= 2) { /* the worst pair of two tokens at large radii */
+    b->at_top = b->problem->n == 2;
+    if (b->at_top && b->d >= 2) { /* the worst pair of two tokens at large radii */
         set_exchange(b);
         return;
     }

@@ -160,8 +160,7 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     /* Ties between logits, which the constructions rest on, are lost by noise above 1/g. */
     const double sizes[4] = {1e-8, 1e-3, 1e-2, 1e-1};
     const double size = start == TL_START_GIVEN ? 1e-6 : sizes[gsl_rng_uniform_int(rng, 4)];
-    const bool kink = p->A && start == TL_START_PAIR && problem->n == 2; /* already at the top */
-    if (!kink) jitter(&b, size / fmax(1.0, tl_problem_logit_size(problem) / 64.0));
+    if (!b.at_top) jitter(&b, size / fmax(1.0, tl_problem_logit_size(problem) / 64.0));
     if (p->integral) tl_point_count_masses(problem, p);
     return tl_point_project(problem, p);
 }
