@@ -62,7 +62,7 @@ TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, double *u, double 
  * as the signs of the pivots show: sigma = |M v| is the norm to a relative 1e-10 at most, and to
  * rounding where the second value is further off. rounds: factorisations. Errors: TL_ERR_LIMIT (no
  * or too many columns), TL_ERR_NUMERIC (entries past 1e100, below 1e-100 or not finite, or not told
- * after 60 rounds): another method is to be asked then. Cost: 2 rows cols^2 and 2/3 cols^3 a round.
+ * after 60 rounds): another method is to be asked then. Cost: 2 rows cols^2 and cols^3/3 a round.
  */
 enum { TL_TOP_SMALL = 32 };
 TL_MUST_USE tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,

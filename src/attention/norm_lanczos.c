@@ -3,9 +3,9 @@
 
 #include "attention/norm_work.h"
 
-static const double LANCZOS_TOLERANCE = 1e-11;
 /* Vectors kept: 160, fewer where they would take more than a quarter of a gigabyte. */
-enum { LANCZOS_STEPS = 2000, LANCZOS_BASIS = 160, BASIS_LEAST = 12, BASIS_NUMBERS = 1 << 25 };
+enum { LANCZOS_BASIS = 160, BASIS_LEAST = 12, BASIS_NUMBERS = 1 << 25 };
+static const tl_gkl_settings lanczos = {.max_steps = 2000, .tolerance = 1e-11, .top_only = true};
 
 static size_t basis_of(const tl_norm_work *w)
 {
@@ -42,10 +42,8 @@ static tl_status second_lanczos(tl_norm_work *w, tl_gkl *gkl, double sigma, doub
     if (u && v) {
         const deflated rest = {w, sigma, w->u, w->v};
         const tl_operator op = {w->rows, w->cols, deflated_apply, deflated_apply_t, &rest};
-        const tl_gkl_settings settings = {
-            .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
         tl_gkl_result found;
-        status = tl_gkl_run(gkl, &op, &settings, u, v, &found);
+        status = tl_gkl_run(gkl, &op, &lanczos, u, v, &found);
         if (!status) *second = found.sigma;
     }
     free(u);
@@ -59,11 +57,9 @@ tl_status tl_norm_joint_lanczos(tl_norm_work *w, double *sigma, double *second,
     tl_gkl *gkl = NULL;
     tl_status status = tl_gkl_alloc(&gkl, w->rows, w->cols, basis_of(w));
     if (status) return status;
-    const tl_gkl_settings settings = {
-        .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
     tl_gkl_result found;
     memset(w->v, 0, w->cols * sizeof(double));
-    status = tl_gkl_run(gkl, &w->op, &settings, w->u, w->v, &found);
+    status = tl_gkl_run(gkl, &w->op, &lanczos, w->u, w->v, &found);
     if (!status) {
         *sigma = found.sigma;
         result->residual = found.sigma > 0.0 ? found.residual / found.sigma : 0.0;

@@ -133,7 +133,8 @@ static tl_status read_numbers(const tl_weights *file, double **out, size_t *coun
     }
     s = tl_weights_read_float(file, NULL, &single, &about, err);
     if (s) return s;
-    for (size_t k = 0; k < about.rank; k++) *count = (k == 0 ? 1 : *count) * about.shape[k];
+    *count = 1;
+    for (size_t k = 0; k < about.rank; k++) *count *= about.shape[k];
     *out = malloc(*count * sizeof **out);
     for (size_t i = 0; *out && i < *count; i++) (*out)[i] = (double)single[i];
     free(single);

@@ -137,7 +137,6 @@ tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering n
         text = whole + part.start;
         size = part.length;
     }
-
     if (!s && vocabulary && numbering != TL_NUMBERING_IDS)
         s = encode(vocabulary, text, size, id, count, err);
     else if (!s)

@@ -59,7 +59,7 @@ typedef struct {
     tl_sums sums;         /* norms other than the spectral one */
     size_t rows, cols;
     uint64_t used, budget;
-    uint64_t steps;     /* of Lanczos, over all evaluations */
+    uint64_t steps;     /* of Lanczos or inverse iteration, over all evaluations */
     double target;      /* of a measurement: the log of the objective that is waited for .. */
     uint64_t target_at; /* .. and the evaluation that first reached it; 0: none */
 } tl_evaluator;
