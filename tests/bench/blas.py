@@ -36,8 +36,8 @@ def measure(directories):
             driver.close()
     for d, heads, n in LAYERS:
         found = [lines(path / "layer", d, heads, n, "none", 1, ROUNDS) for path in directories]
-        for i, precision in enumerate(("double", "single")):
-            rows.append({"what": f"layer, d = {d}, H = {heads}, n = {n}, {precision}",
+        for i, first in enumerate(found[0]):
+            rows.append({"what": f"layer, d = {d}, H = {heads}, n = {n}, {first['precision']}",
                          "seconds": {name: side[i]["seconds"] for name, side in zip(names, found)}})
     return rows
 

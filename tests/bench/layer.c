@@ -4,7 +4,7 @@
  *
  * draws weights and tokens of the sizes of a transformer at its initialisation, writes them to FILE
  * (doubles: x, then Q K V of head after head, then O) for the other side to read, and prints one
- * line for double and one for single precision. */
+ * line for double and one for mixed precision. */
 #include <string.h>
 
 #include "bench.h"

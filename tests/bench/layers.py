@@ -20,7 +20,7 @@ def measure(directory):
             row = {"d": d, "heads": heads, "n": n, "mask": mask, "repeats": repeats, **row}
             # In single precision torch does not come within 1e-6: double is its side of both rows.
             if beside and not torch and torch_side and torch_side.functorch:
-                torch = torch_side.power_iteration(path, d, heads, n, mask == "causal", False,
+                torch = torch_side.power_iteration(path, d, heads, n, mask == "causal",
                                                    row["reference"], CAP)
             if torch:
                 row["torch"], row["torch_ratio"] = torch, torch["seconds"] / row["seconds"]

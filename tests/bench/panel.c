@@ -72,7 +72,7 @@ static void pull_back(const panel *p, const double *y, double *g)
     for (size_t k = 0; k < m; k++) g[m * D + k] = p->ga[k] - exp(p->trial.log_mass[k]) * sum;
 }
 
-/* log sigma, and its gradient where g is not NULL; HUGE_VAL below everything on failure. */
+/* log sigma, and its gradient where g is not NULL; -1e3, below everything, on failure. */
 static double objective(panel *p, const double *y, double *g)
 {
     tl_value value;

@@ -31,7 +31,7 @@ def measure(directory, driver):
 
 def show(rows):
     print("\ncost against each size (the exponent is fitted to the larger half): microseconds per "
-          "evaluation (m at d = 4,\nd at m = 8), per product in single precision (n at d = 64 with "
+          "evaluation (m at d = 4,\nd at m = 8), per product in mixed precision (n at d = 64 with "
           "one head, H heads of width 64 at n = 256)")
     for r in rows:
         cells = "  ".join(f"{s}: {t * 1e6:.4g}" for s, t in zip(r["sizes"], r["seconds"]))

@@ -144,15 +144,15 @@ def adam_search(form, target, seed, atoms, d, radius, n, steps, rate, cap):
             "restarts": restarts, "value": best, "reached": best >= target}
 
 
-def layer_of(path, d, heads, n, causal, dtype):
+def layer_of(path, d, heads, n, causal):
     """The layer that the driver wrote: x, and a function of x."""
-    numbers = torch.from_numpy(numpy.fromfile(path)).to(dtype)
+    numbers = torch.from_numpy(numpy.fromfile(path))
     k, at = d // heads, n * d
     x = numbers[:at].reshape(n, d)
     stacks = numbers[at:at + 3 * d * d].reshape(heads, 3, k, d)
     Q, K, V = (stacks[:, i].reshape(d, d) for i in range(3))
     O = numbers[at + 3 * d * d:].reshape(d, d)
-    mask = torch.zeros(n, n, dtype=dtype)
+    mask = torch.zeros(n, n)
     if causal:
         mask = mask.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf)
 
@@ -166,12 +166,11 @@ def layer_of(path, d, heads, n, causal, dtype):
     return x, forward
 
 
-def power_iteration(path, d, heads, n, causal, single, reference, cap):
+def power_iteration(path, d, heads, n, causal, reference, cap):
     """Seconds until the quotient is within 1e-6 of the reference, at most cap of them: jvp and vjp
     of functorch, the forward pass of the vjp kept between iterations."""
-    dtype = torch.float32 if single else torch.float64
-    x, forward = layer_of(path, d, heads, n, causal, dtype)
-    v = torch.randn(n, d, dtype=dtype, generator=torch.Generator().manual_seed(1))
+    x, forward = layer_of(path, d, heads, n, causal)
+    v = torch.randn(n, d, generator=torch.Generator().manual_seed(1))
     v /= v.norm()
     start, steps, value = time.process_time(), 0, 0.0
     _, pull = functorch.vjp(forward, x)
