@@ -23,16 +23,20 @@ typedef enum {
 } tl_scope;
 
 /* The registry holds the first three; a conjecture is a formula of a user (conjecture.h). */
+#define TL_PROVENANCE_LIST(X)               \
+    X(TL_PROVENANCE_PUBLISHED, "published") \
+    X(TL_PROVENANCE_PROVEN, "proven")       \
+    X(TL_PROVENANCE_REFUTED, "refuted")     \
+    X(TL_PROVENANCE_CONJECTURE, "conjecture")
+
 typedef enum {
-    TL_PROVENANCE_PUBLISHED,
-    TL_PROVENANCE_PROVEN,
-    TL_PROVENANCE_REFUTED,
-    TL_PROVENANCE_CONJECTURE
+#define X(id, name) id,
+    TL_PROVENANCE_LIST(X)
+#undef X
 } tl_provenance;
 
 const char *tl_scope_name(tl_scope scope); /* "ball", .. */
-const char *
-tl_provenance_name(tl_provenance provenance); /* "published", "proven", "refuted", "conjecture" */
+const char *tl_provenance_name(tl_provenance provenance);
 
 /* What a bound may know of one head. */
 typedef struct {

@@ -32,21 +32,7 @@ static const tl_bound *const part[] = {&tl_bound_l2_form_a, &tl_bound_l2_form_b,
 enum { COUNT = sizeof table / sizeof table[0], PARTS = sizeof part / sizeof part[0] };
 
 TL_DEFINE_NAME(tl_scope_name, tl_scope, TL_SCOPE_LIST)
-
-const char *tl_provenance_name(tl_provenance provenance)
-{
-    switch (provenance) {
-    case TL_PROVENANCE_PUBLISHED:
-        return "published";
-    case TL_PROVENANCE_PROVEN:
-        return "proven";
-    case TL_PROVENANCE_REFUTED:
-        return "refuted";
-    case TL_PROVENANCE_CONJECTURE:
-        return "conjecture";
-    }
-    return "unknown";
-}
+TL_DEFINE_NAME(tl_provenance_name, tl_provenance, TL_PROVENANCE_LIST)
 
 size_t tl_bound_count(void)
 {

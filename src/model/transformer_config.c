@@ -75,25 +75,13 @@ static const char *word_of(reader *r, const char *key, const char *fallback)
     return at && json_is_string(at) ? json_string_value(at) : fallback;
 }
 
+static TL_DEFINE_FROM_NAME(activation_from_name, tl_activation, TL_ACTIVATION_LIST)
+
 static void activation_of(reader *r, const char *key, const char *fallback, tl_activation *out)
 {
     const char *word = word_of(r, key, fallback);
-    static const struct {
-        const char *word;
-        tl_activation id;
-    } known[] = {
-#define X(id, name) {name, id},
-        TL_ACTIVATION_LIST(X)
-#undef X
-    };
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(word, known[i].word) == 0) {
-            *out = known[i].id;
-            return;
-        }
-    }
-    if (!r->status)
+    if (activation_from_name(word, out) && !r->status)
         r->status = tl_fail(r->err, TL_ERR_UNSUPPORTED,
                             "%s: %s: expected gelu, gelu_new, gelu_pytorch_tanh or relu, found "
                             "\"%.40s\"",
