@@ -20,12 +20,12 @@ def table(result):
         rows.append(f"| value and gradient, {r['m']} atoms in dimension {r['d']} | "
                     f"{r['ours']['median'] * 1e6:.3g} us | {r['share']:.0%} | {torch} |")
     for r in result["layers"]:
-        if "torch" not in r:
+        if "torch" not in r or r["precision"] != "mixed":  # the default
             continue
         least = "" if r["torch"]["reached"] else "more than "
         rows.append(
             f"| norm to 1e-6, width {r['d']}, {r['heads']} head{'s' * (r['heads'] > 1)}, "
-            f"n = {r['n']}, {'causal, ' * (r['mask'] == 'causal')}{r['precision']} precision | "
+            f"n = {r['n']}{', causal' * (r['mask'] == 'causal')} | "
             f"{r['seconds']:.2g} s | {r['share']:.0%} | {least}{r['torch_ratio']:.0f} times as long |")
     return "\n".join(rows + [END])
 
