@@ -5,54 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/plot.h"
-
-#define PLOT(text) "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
-#define AXES "\"x\": \"n\", \"xlabel\": \"length\", \"ylabel\": \"norm\", \"searched\": true, "
-
-typedef struct {
-    json_t *manifest;
-    tl_table table;
-    tl_plot plot;
-} drawing;
-
-static void collect(drawing *d, const char *manifest, const char *csv)
-{
-    tl_error err = {0};
-    char *text = strdup(csv);
-
-    d->manifest = json_loads(manifest, 0, NULL);
-    cr_assert(d->manifest && text);
-    cr_assert_eq(tl_table_parse(&d->table, "data.csv", text, &err), TL_OK, "%s", err.text);
-    cr_assert_eq(tl_plot_collect(&d->plot,
-                                 json_object_get(json_object_get(d->manifest, "config"), "plot"),
-                                 &d->table, &err),
-                 TL_OK, "%s", err.text);
-}
-
-static void drop(drawing *d)
-{
-    tl_plot_clear(&d->plot);
-    tl_table_clear(&d->table);
-    json_decref(d->manifest);
-}
-
-static char *script(const char *manifest, const char *csv)
-{
-    drawing d;
-    tl_error err = {0};
-    char *text = NULL;
-
-    collect(&d, manifest, csv);
-    cr_assert_eq(tl_plot_script(&d.plot, d.manifest, &text, &err), TL_OK, "%s", err.text);
-    drop(&d);
-    return text;
-}
-
-static void expect_in(const char *text, const char *fragment)
-{
-    cr_expect(strstr(text, fragment), "\"%s\" is missing in\n%s", fragment, text);
-}
+#include "support/drawing.h"
 
 Test(plot, tables)
 {
@@ -80,8 +33,8 @@ static const char basic[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bou
 
 Test(plot, found_points_and_one_line_per_bound)
 {
-    char *text = script(basic, "n,lower_log10,bound:sharp,bound:wide\n"
-                               "10,1,1.5,400\n100,2,2.5,500\ninf,3,3.5,\n");
+    char *text = drawing_script(basic, "n,lower_log10,bound:sharp,bound:wide\n"
+                                       "10,1,1.5,400\n100,2,2.5,500\ninf,3,3.5,\n");
 
     expect_in(text, "title 'best input found'");
     expect_in(text, "title 'bound sharp'");
@@ -99,7 +52,7 @@ Test(plot, found_points_and_one_line_per_bound)
 
 Test(plot, text_of_a_user_is_never_a_command)
 {
-    char *text = script(
+    char *text = drawing_script(
         PLOT("\"x\": \"n\", \"xlabel\": \"a'b`rm x`\", \"ylabel\": \"l1\\nl2\", \"searched\": true,"
              "\"title\": \"{/Bold=50 x}_{y} 'q'\", \"log\": \"\", \"y\": [\"lower\"],"
              "\"bounds\": [], \"series\": [\"A\"]"),
@@ -115,7 +68,7 @@ Test(plot, text_of_a_user_is_never_a_command)
 
 Test(plot, a_long_title_has_lines_of_about_equal_length)
 {
-    char *text = script(
+    char *text = drawing_script(
         PLOT("\"x\": \"n\", \"xlabel\": \"n\", \"ylabel\": \"l\", \"searched\": true, \"title\": "
              "\"aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa "
              "aaaaaaaaa b\", \"log\": \"\", \"y\": [\"lower\"], \"bounds\": [], \"series\": []"),
@@ -126,16 +79,35 @@ Test(plot, a_long_title_has_lines_of_about_equal_length)
     free(text);
 }
 
+Test(plot, the_axis_names_what_is_no_norm)
+{
+    static const struct {
+        const char *list, *label;
+    } rows[] = {
+        {"[\"lower\", \"bounds\"]", "local Lipschitz constant  ‖J‖₂"},
+        {"[\"lower\", \"bounds\", \"jt-f\"]", "local Lipschitz constant  ‖J‖₂, and √|J′f|"},
+        {"[\"jt-f\", \"lower\"]", "√|J′f|  (no norm)"},
+        {"[\"move\", \"jt-f\"]", "slope in W_2"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *list = json_loads(rows[i].list, 0, NULL);
+        cr_assert(list);
+        cr_expect_str_eq(tl_plot_ylabel(list), rows[i].label);
+        json_decref(list);
+    }
+}
+
 #ifdef TL_WITH_MUPARSER
 Test(plot, formulas_follow_the_axes)
 {
     drawing d;
     const tl_curve *curve = NULL;
 
-    collect(&d,
-            PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [],"
-                      "\"formulas\": [{\"title\": \"n^2/4\", \"y\": \"n^2/4\"}]"),
-            "n,lower_log10\n10,1\n1000,2\n");
+    drawing_collect(&d,
+                    PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [],"
+                              "\"formulas\": [{\"title\": \"n^2/4\", \"y\": \"n^2/4\"}]"),
+                    "n,lower_log10\n10,1\n1000,2\n");
     for (size_t i = 0; i < d.plot.curves; i++)
         if (d.plot.curve[i].formula) curve = &d.plot.curve[i];
     cr_assert(curve);
@@ -144,7 +116,7 @@ Test(plot, formulas_follow_the_axes)
     cr_expect_float_eq(curve->x[curve->count - 1], 3, 1e-12);
     for (size_t i = 0; i < curve->count; i++)
         cr_expect_float_eq(curve->y[i], 2 * curve->x[i] - log10(4), 1e-12);
-    drop(&d);
+    drawing_clear(&d);
 }
 #endif
 
@@ -153,18 +125,18 @@ Test(plot, equal_bounds_of_several_series_are_drawn_once)
     drawing d;
     size_t bounds = 0, found = 0;
 
-    collect(&d,
-            PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bounds\"],"
-                      "\"bounds\": [\"same\", \"differs\"], \"series\": [\"A\"]"),
-            "n,A,lower_log10,bound:same,bound:differs\n"
-            "1,x,0,1,2\n2,x,0.5,1,2\n1,y,0.1,1,3\n2,y,0.4,1,3\n");
+    drawing_collect(&d,
+                    PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bounds\"],"
+                              "\"bounds\": [\"same\", \"differs\"], \"series\": [\"A\"]"),
+                    "n,A,lower_log10,bound:same,bound:differs\n"
+                    "1,x,0,1,2\n2,x,0.5,1,2\n1,y,0.1,1,3\n2,y,0.4,1,3\n");
     for (size_t i = 0; i < d.plot.curves; i++) {
         bounds += d.plot.curve[i].bound;
         found += !d.plot.curve[i].bound;
     }
     cr_expect_eq(found, 2);
     cr_expect_eq(bounds, 3);
-    drop(&d);
+    drawing_clear(&d);
 }
 
 /* Seven short entries stand in two columns below, six in one. */
@@ -173,12 +145,24 @@ Test(plot, a_long_legend_below_has_two_columns)
     const char *manifest =
         PLOT(AXES "\"log\": \"\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [\"h\"],"
                   "\"legend\": \"below\"");
-    char *six = script(manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n");
-    char *seven =
-        script(manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n1,7,1\n");
+    const char *before = NULL;
+    char *six =
+        drawing_script(manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n");
+    char *seven = drawing_script(
+        manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n1,7,1\n");
 
     expect_in(six, "set key outside center bottom vertical maxcols 1 invert");
-    expect_in(seven, "set key outside center bottom vertical maxrows 4 width -2 invert");
+    expect_in(seven, "set key outside center bottom vertical maxrows 4 width -2 Left");
+    cr_expect_null(strstr(seven, "invert"));
+    /* In reading order, whatever lies on top. */
+    for (int h = 1; h <= 7; h++) {
+        char entry[80];
+        (void)snprintf(entry, sizeof entry, "title 'found, h = %d'", h);
+        const char *here = strstr(seven, entry);
+        cr_assert(here && !strstr(here + 1, entry), "%s", entry);
+        cr_expect(strstr(seven, "keyentry") < here && (h == 1 || before < here));
+        before = here;
+    }
     free(six);
     free(seven);
 }
@@ -188,14 +172,15 @@ Test(plot, lines_join_medians)
     drawing d;
     double x[7], y[7];
 
-    collect(&d, PLOT(AXES "\"log\": \"y\", \"y\": [\"lower\"], \"bounds\": [], \"series\": []"),
-            "n,lower_log10\n2,5\n1,7\n1,1\n1,2\n2,3\n3,\n");
+    drawing_collect(&d,
+                    PLOT(AXES "\"log\": \"y\", \"y\": [\"lower\"], \"bounds\": [], \"series\": []"),
+                    "n,lower_log10\n2,5\n1,7\n1,1\n1,2\n2,3\n3,\n");
     cr_assert_eq(d.plot.curves, 1);
     cr_expect_eq(d.plot.curve[0].count, 5);
     cr_assert_eq(tl_curve_median(&d.plot.curve[0], x, y), 2);
     cr_expect_eq(y[0], 2);
     cr_expect_eq(y[1], 4);
-    drop(&d);
+    drawing_clear(&d);
 }
 
 /* y = 2 x^0.75 with a known scatter: slope and its standard error by the textbook formula. */
@@ -221,17 +206,18 @@ Test(plot, shares_are_means)
 {
     drawing d;
 
-    collect(&d,
-            PLOT("\"x\": \"epsilon\", \"xlabel\": \"e\", \"ylabel\": \"share\", \"log\": \"\","
-                 "\"y\": [\"share-certified\"], \"bounds\": [], \"series\": []"),
-            "image,epsilon,radius,clean,certified\n0,0,1,1,1\n0,2,1,1,0\n1,0,3,1,1\n"
-            "1,2,3,1,1\n2,0,0,0,0\n2,2,0,0,0\n3,0,2.5,1,1\n3,2,2.5,1,1\n");
+    drawing_collect(
+        &d,
+        PLOT("\"x\": \"epsilon\", \"xlabel\": \"e\", \"ylabel\": \"share\", \"log\": \"\","
+             "\"y\": [\"share-certified\"], \"bounds\": [], \"series\": []"),
+        "image,epsilon,radius,clean,certified\n0,0,1,1,1\n0,2,1,1,0\n1,0,3,1,1\n"
+        "1,2,3,1,1\n2,0,0,0,0\n2,2,0,0,0\n3,0,2.5,1,1\n3,2,2.5,1,1\n");
     cr_assert_eq(d.plot.curves, 1);
     cr_assert_eq(d.plot.curve[0].count, 2);
     cr_expect_float_eq(d.plot.curve[0].y[0], 0.75, 1e-15);
     cr_expect_float_eq(d.plot.curve[0].y[1], 0.5, 1e-15);
     cr_expect_eq(d.plot.curve[0].x[1], 2);
-    drop(&d);
+    drawing_clear(&d);
 }
 
 Test(plot, fitted_constants)

@@ -4,18 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/drawing.h"
 #include "support/experiment_run.h"
 
-static const char basic[] =
-    "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {\"x\": \"n\", \"xlabel\": "
-    "\"length\", "
-    "\"ylabel\": \"norm\", \"searched\": true, \"log\": \"xy\", \"y\": [\"lower\", \"bounds\"], "
-    "\"bounds\": [\"sharp\", \"wide\"], \"series\": []}}}";
-
-static void expect_in(const char *text, const char *fragment)
-{
-    cr_expect(strstr(text, fragment), "\"%s\" is missing in\n%s", fragment, text);
-}
+static const char basic[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\", \"bounds\"],"
+                                      "\"bounds\": [\"sharp\", \"wide\"], \"series\": []");
 
 static void write_results(scratch *dir, const char *manifest, const char *csv)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/plot.h"
+#include "support/drawing.h"
 #include "support/experiment_run.h"
 
 #define MANIFEST(text)                                                                           \
@@ -32,11 +32,6 @@ static char *script(const char *manifest_text, const char *data)
     tl_table_clear(&table);
     json_decref(manifest);
     return text;
-}
-
-static void expect_in(const char *text, const char *fragment)
-{
-    cr_expect(strstr(text, fragment), "\"%s\" is missing in\n%s", fragment, text);
 }
 
 Test(plot_map, every_cell_stands_at_its_values)

@@ -3,38 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/plot.h"
+#include "support/drawing.h"
 #include "support/experiment_run.h"
-
-#define PLOT(text) "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
-#define AXES "\"x\": \"n\", \"xlabel\": \"length\", \"ylabel\": \"norm\", \"searched\": true, "
-
-typedef struct {
-    json_t *manifest;
-    tl_table table;
-    tl_plot plot;
-} drawing;
-
-static void collect(drawing *d, const char *manifest, const char *csv)
-{
-    tl_error err = {0};
-    char *text = strdup(csv);
-
-    d->manifest = json_loads(manifest, 0, NULL);
-    cr_assert(d->manifest && text);
-    cr_assert_eq(tl_table_parse(&d->table, "data.csv", text, &err), TL_OK, "%s", err.text);
-    cr_assert_eq(tl_plot_collect(&d->plot,
-                                 json_object_get(json_object_get(d->manifest, "config"), "plot"),
-                                 &d->table, &err),
-                 TL_OK, "%s", err.text);
-}
-
-static void drop(drawing *d)
-{
-    tl_plot_clear(&d->plot);
-    tl_table_clear(&d->table);
-    json_decref(d->manifest);
-}
 
 static size_t points_of(const char *only, const char *csv)
 {
@@ -46,9 +16,9 @@ static size_t points_of(const char *only, const char *csv)
                    PLOT(AXES "\"log\": \"y\", \"y\": [\"lower\"], \"bounds\": [],"
                              "\"series\": [], \"only\": %s"),
                    only);
-    collect(&d, text, csv);
+    drawing_collect(&d, text, csv);
     for (size_t i = 0; i < d.plot.curves; i++) points += d.plot.curve[i].count;
-    drop(&d);
+    drawing_clear(&d);
     return points;
 }
 
@@ -70,14 +40,14 @@ Test(plot_only, hidden_rows_leave_the_axis_alone)
 {
     drawing d;
 
-    collect(&d,
-            PLOT(AXES "\"log\": \"x\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [],"
-                      "\"only\": {\"k\": [\"a\"]}"),
-            "n,k,lower_log10\n10,a,1\nword,b,1\n100,a,2\n");
+    drawing_collect(&d,
+                    PLOT(AXES "\"log\": \"x\", \"y\": [\"lower\"], \"bounds\": [], \"series\": [],"
+                              "\"only\": {\"k\": [\"a\"]}"),
+                    "n,k,lower_log10\n10,a,1\nword,b,1\n100,a,2\n");
     cr_expect(!d.plot.categories && d.plot.xlog && d.plot.labels == 0);
     cr_assert(d.plot.curves == 1 && d.plot.curve[0].count == 2);
     cr_expect_float_eq(d.plot.curve[0].x[1], 2, 1e-12);
-    drop(&d);
+    drawing_clear(&d);
 }
 
 #define EXPERIMENT                                                                                \

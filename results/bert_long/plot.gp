@@ -145,7 +145,7 @@ set border 3 lc rgb '#555555'
 set tics nomirror out
 set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
-set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
+set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.2047003971:2.80559956]
 set yrange [-0.1484394662:1.011143183]
 set xtics ('2' 0.3010299957, '8' 0.903089987, '32' 1.505149978, '128' 2.10720997, '512' 2.709269961)

@@ -369,7 +369,7 @@ set border 3 lc rgb '#555555'
 set tics nomirror out
 set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'length n of the input (tokens)' noenhanced
-set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
+set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.4113831477:2.186312038]
 set yrange [-0.7421388653:0.2370135024]
 set xtics ('' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700043, '' 0.7781512504 1, '' 0.84509804 1, '' 0.903089987 1, '' 0.9542425094 1, '10' 1, '20' 1.301029996, '' 1.477121255 1, '' 1.602059991 1, '50' 1.698970004, '' 1.77815125 1, '' 1.84509804 1, '' 1.903089987 1, '' 1.954242509 1, '100' 2)

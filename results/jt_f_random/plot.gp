@@ -109,7 +109,7 @@ set border 3 lc rgb '#555555'
 set tics nomirror out
 set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
-set ylabel '‖J‖₂, and √|J′f|' noenhanced
+set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.2334221525:2.058833919]
 set yrange [-0.7663716389:0.2732520722]
 set xtics ('2' 0.3010299957, '4' 0.6020599913, '8' 0.903089987, '16' 1.204119983, '32' 1.505149978, '64' 1.806179974, '98' 1.991226076)

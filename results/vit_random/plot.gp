@@ -177,7 +177,7 @@ set border 3 lc rgb '#555555'
 set tics nomirror out
 set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'length n of the input (tokens)' noenhanced
-set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
+set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.6351501555:2.358286075]
 set yrange [-0.1425836203:0.9495512387]
 set xtics ('5' 0.6989700043, '17' 1.230448921, '50' 1.698970004, '197' 2.294466226)

@@ -20,7 +20,8 @@ typedef struct {
 
 enum { TL_PLOT_Y_COUNT = 34 };
 extern const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT];
-const char *tl_plot_ylabel(const char *name);
+/* The label of the first of these rows; beside norms it names jt-f, which is none. */
+const char *tl_plot_ylabel(const json_t *list);
 /* A share of the cells: the mean of 0 and 1 over equal x. */
 bool tl_plot_is_share(const char *name);
 /* As the table has it, the certified column first; NAN where there is none, or nothing is asked
@@ -79,9 +80,13 @@ bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, doub
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);
-/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. */
+/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. A
+ * legend below has two columns where one would be long and every entry is short. */
 void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size);
+bool tl_plot_two_columns(const tl_plot *p);
 void tl_plot_key(tl_buffer *b, const tl_plot *p);
+/* The text under that key, "" where there is none. */
+const char *tl_plot_text(const json_t *object, const char *key);
 /* Title and question as one gnuplot expression. */
 void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest);
 /* The whole script of a plot of kind "map". */

@@ -25,13 +25,6 @@ static bool has_letter(const json_t *plot, char c)
     return log && strchr(log, c);
 }
 
-static const char *text_of(const json_t *plot, const char *key)
-{
-    const char *text = json_string_value(json_object_get(plot, key));
-
-    return text ? text : "";
-}
-
 /* Position of the name in the list of categories; added when new. */
 static double category(tl_plot *p, char *name)
 {
@@ -134,7 +127,7 @@ static size_t series_index(tl_plot *p, const char *series)
 static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_t index,
                             tl_error *err)
 {
-    size_t xcol = tl_table_column(p->table, text_of(p->plot, "x"));
+    size_t xcol = tl_table_column(p->table, tl_plot_text(p->plot, "x"));
 
     for (size_t row = 0; row < p->table->rows; row++) {
         bool certified;
@@ -276,7 +269,7 @@ tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *tabl
     out->ylog = has_letter(plot, 'y');
     out->label = calloc(table->rows + 1, sizeof *out->label);
     if (!out->label) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
-    find_categories(out, tl_table_column(table, text_of(plot, "x")));
+    find_categories(out, tl_table_column(table, tl_plot_text(plot, "x")));
     for (size_t i = 0; !s && i < json_array_size(y); i++) {
         const char *name = json_string_value(json_array_get(y, i));
         shown += name && strcmp(name, "bounds") != 0;

@@ -1,4 +1,5 @@
 /* The legend of a plot: its entries and where it stands. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,24 +25,37 @@ void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_
         (void)snprintf(legend, size, "%s, slope %.2f ± %.2f", curve->legend, fit.slope, fit.error);
 }
 
-/* A legend below is set in two columns where one would be long and every entry is short. gnuplot
- * takes the entries for a fifth wider than they are. */
-void tl_plot_key(tl_buffer *b, const tl_plot *p)
+static size_t longest_entry(const tl_plot *p)
 {
-    const char *place = json_string_value(json_object_get(p->plot, "legend"));
-    const bool below = place && strcmp(place, "below") == 0;
     size_t longest = 0;
 
-    tl_buffer_text(b, "set key outside ");
     for (size_t c = 0; c < p->curves; c++) {
         char legend[400];
         tl_plot_legend(p, &p->curve[c], legend, sizeof legend);
         if (strlen(legend) > longest) longest = strlen(legend);
     }
-    if (below && p->curves > LEGEND_ROWS && longest <= LEGEND_SHORT)
+    return longest;
+}
+
+static bool is_below(const tl_plot *p)
+{
+    return strcmp(tl_plot_text(p->plot, "legend"), "below") == 0;
+}
+
+bool tl_plot_two_columns(const tl_plot *p)
+{
+    return is_below(p) && p->curves > LEGEND_ROWS && longest_entry(p) <= LEGEND_SHORT;
+}
+
+/* gnuplot takes the entries for a fifth wider than they are. */
+void tl_plot_key(tl_buffer *b, const tl_plot *p)
+{
+    tl_buffer_text(b, "set key outside ");
+    if (tl_plot_two_columns(p))
         tl_buffer_print(b, "center bottom vertical maxrows %zu width -%zu ", (p->curves + 1) / 2,
-                        longest / 5);
+                        longest_entry(p) / 5);
     else
-        tl_buffer_text(b, below ? "center bottom vertical maxcols 1 " : "right top vertical ");
-    tl_buffer_text(b, "invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'\n");
+        tl_buffer_text(b, is_below(p) ? "center bottom vertical maxcols 1 invert "
+                                      : "right top vertical invert ");
+    tl_buffer_text(b, "Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'\n");
 }

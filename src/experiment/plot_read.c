@@ -121,7 +121,7 @@ static const char *norm_label(tl_norm norm)
 static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                         tl_error *err)
 {
-    const char *names[TL_PLOT_Y_COUNT], *first;
+    const char *names[TL_PLOT_Y_COUNT];
     const config_setting_t *at = group ? config_setting_get_member(group, "y") : NULL;
     bool given = ex->search && ex->tokens;
     json_t *list;
@@ -147,9 +147,8 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
         if (lacks)
             return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "\"%s\": expected %s", name, lacks);
     }
-    first = json_string_value(json_array_get(list, 0));
     return tl_plot_key_text(ex, out, group, "ylabel",
-                            ex->norm == TL_NORM_2 ? tl_plot_ylabel(first) : norm_label(ex->norm),
+                            ex->norm == TL_NORM_2 ? tl_plot_ylabel(list) : norm_label(ex->norm),
                             err);
 }
 

@@ -14,9 +14,6 @@ static const char *const grey[] = {"#000000", "#5A5A5A", "#8C8C8C", "#303030", "
 static const int found_point[] = {7, 5, 9, 13, 11, 15};
 static const char *const bound_dash[] = {"solid", "'-'", "'-.'", "'.'", "'--..'", "'_-'"};
 
-/* Bytes of a line of the title. */
-#define TITLE_WIDTH 88
-
 #define PICK(list, i) (list)[(i) % (sizeof(list) / sizeof *(list))]
 
 void tl_plot_quote(tl_buffer *b, const char *text)
@@ -33,70 +30,10 @@ void tl_plot_quote(tl_buffer *b, const char *text)
     tl_buffer_text(b, "'");
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-/* Bytes of the first line where none is longer than `width`, cut at a blank. */
-static size_t first_line(const char *text, size_t width)
-{
-    size_t cut = strlen(text);
-
-    if (cut <= width) return cut;
-    for (cut = width; cut > 0 && text[cut] != ' ';) cut--;
-    return cut > 0 ? cut : strcspn(text, " ");
-}
-
-static const char *next_line(const char *text, size_t width)
-{
-    text += first_line(text, width);
-    return text + strspn(text, " ");
-}
-
-static size_t lines_of(const char *text, size_t width)
-{
-    size_t lines = 0;
-
-    for (; *text; lines++) text = next_line(text, width);
-    return lines;
-}
-
-/* Lines of about equal length, as few as `TITLE_WIDTH` needs, as one gnuplot expression. */
-static void put_wrapped(tl_buffer *b, const char *text)
-{
-    const size_t lines = lines_of(text, TITLE_WIDTH);
-    size_t width = TITLE_WIDTH;
-
-    while (width > 1 && lines_of(text, width - 1) == lines) width--;
-    while (*text) {
-        const size_t length = first_line(text, width);
-        char line[512];
-        (void)snprintf(line, sizeof line, "%.*s", (int)length, text);
-        tl_plot_quote(b, line);
-        text = next_line(text, width);
-        if (*text) tl_buffer_text(b, " . \"\\n\" . ");
-    }
-}
-
-void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest)
-{
-    const char *title = text_of(plot, "title"), *question = text_of(manifest, "question");
-
-    if (!title[0]) title = text_of(manifest, "name");
-    put_wrapped(b, title);
-    if (question[0] && strcmp(question, title) != 0) {
-        tl_buffer_text(b, " . \"\\n\" . ");
-        put_wrapped(b, question);
-    }
-}
-
 static void put_label(tl_buffer *b, const tl_plot *p, const char *axis)
 {
     tl_buffer_print(b, "set %s ", axis);
-    tl_plot_quote(b, text_of(p->plot, axis));
+    tl_plot_quote(b, tl_plot_text(p->plot, axis));
     tl_buffer_text(b, " noenhanced\n");
 }
 
@@ -132,8 +69,46 @@ static void put_legend(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
 {
     char legend[400];
 
+    tl_buffer_text(b, "title ");
     tl_plot_legend(p, curve, legend, sizeof legend);
     tl_plot_quote(b, legend);
+}
+
+static const char *found_colour_of(const tl_plot *p, const tl_curve *curve, size_t *look)
+{
+    *look = p->several_y ? curve->series_index * json_array_size(json_object_get(p->plot, "y")) +
+                               curve->y_index
+                         : curve->series_index;
+    return p->series <= 1 && !p->several_y ? "#000000" : PICK(found_colour, *look);
+}
+
+static const char *bound_colour_of(const tl_plot *p, const tl_curve *curve)
+{
+    const bool shared = !curve->series[0];
+
+    if (shared && (p->series > 1 || p->several_y)) return PICK(grey, curve->bound_index);
+    return shared ? PICK(bound_colour, curve->bound_index)
+                  : PICK(found_colour, curve->series_index);
+}
+
+/* What stands in the legend: points, or a line. */
+static void put_look(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
+{
+    size_t look;
+
+    if (curve->bound) {
+        tl_buffer_print(
+            b, "with lines lw 2 dt %s lc rgb '%s' ",
+            PICK(bound_dash, curve->series[0] ? curve->bound_index + 1 : curve->bound_index),
+            bound_colour_of(p, curve));
+        return;
+    }
+    const char *colour = found_colour_of(p, curve, &look);
+    if (strcmp(tl_plot_text(p->plot, "style"), "lines") == 0)
+        tl_buffer_print(b, "with lines lw 2.2 lc rgb '%s' ", colour);
+    else
+        tl_buffer_print(b, "with points pt %d ps 0.9 lc rgb '%s' ", PICK(found_point, look),
+                        colour);
 }
 
 /* C x^exponent, a straight line on logarithmic axes. */
@@ -147,27 +122,28 @@ static void put_power(tl_buffer *b, const tl_plot *p, const tl_curve *curve, con
                         log10(constant), json_number_value(exponent), colour);
 }
 
+static void put_title(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
+{
+    if (tl_plot_two_columns(p))
+        tl_buffer_text(b, "notitle");
+    else
+        put_legend(b, p, curve);
+}
+
 static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
 {
     const tl_curve *curve = &p->curve[c];
-    const char *style = text_of(p->plot, "style");
-    size_t look =
-        p->several_y
-            ? curve->series_index * json_array_size(json_object_get(p->plot, "y")) + curve->y_index
-            : curve->series_index;
-    bool alone = p->series <= 1 && !p->several_y;
-    const char *colour = alone ? "#000000" : PICK(found_colour, look);
+    const char *style = tl_plot_text(p->plot, "style");
+    size_t look;
+    const char *colour = found_colour_of(p, curve, &look);
 
     put_power(b, p, curve, colour);
     if (strcmp(style, "points") != 0)
         tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 1.2 lc rgb '%s' notitle, \\\n", c,
                         colour);
-    if (strcmp(style, "lines") == 0)
-        tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 2.2 lc rgb '%s' title ", c, colour);
-    else
-        tl_buffer_print(b, "  $point%zu using 1:2 with points pt %d ps 0.9 lc rgb '%s' title ", c,
-                        PICK(found_point, look), colour);
-    put_legend(b, p, curve);
+    tl_buffer_print(b, "  $%s%zu using 1:2 ", strcmp(style, "lines") == 0 ? "line" : "point", c);
+    put_look(b, p, curve);
+    put_title(b, p, curve);
 }
 
 /* A line has no ink at a single point, as infinity is, or the only finite one. */
@@ -186,19 +162,15 @@ static void put_lone_points(tl_buffer *b, const tl_curve *curve, size_t c, bool 
 static void put_bound(tl_buffer *b, const tl_plot *p, size_t c, bool infinity)
 {
     const tl_curve *curve = &p->curve[c];
-    bool shared = !curve->series[0];
-    bool crowded = shared && (p->series > 1 || p->several_y);
-    const char *colour = crowded  ? PICK(grey, curve->bound_index)
-                         : shared ? PICK(bound_colour, curve->bound_index)
-                                  : PICK(found_colour, curve->series_index);
 
-    tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 2 dt %s lc rgb '%s' title ", c,
-                    PICK(bound_dash, shared ? curve->bound_index : curve->bound_index + 1), colour);
-    put_legend(b, p, curve);
-    put_lone_points(b, curve, c, infinity, colour);
+    tl_buffer_print(b, "  $line%zu using 1:2 ", c);
+    put_look(b, p, curve);
+    put_title(b, p, curve);
+    put_lone_points(b, curve, c, infinity, bound_colour_of(p, curve));
 }
 
-/* Found points lie on top, so they come last; the key is inverted and lists them first. */
+/* Found points lie on top, so they come last; a key of one column is inverted and lists them first,
+ * one of two has entries of its own. */
 static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
 {
     bool first = true;
@@ -214,6 +186,11 @@ static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
             else
                 put_bound(b, p, c, axis->has_infinity);
         }
+    for (size_t c = 0; tl_plot_two_columns(p) && c < p->curves; c++) {
+        tl_buffer_text(b, ", \\\n  keyentry ");
+        put_look(b, p, &p->curve[c]);
+        put_legend(b, p, &p->curve[c]);
+    }
     if (first) tl_buffer_text(b, "  NaN notitle");
     tl_buffer_text(b, "\n");
 }

@@ -5,17 +5,16 @@
 
 #include "experiment/plot.h"
 
+#define TL_NORM_AXIS "local Lipschitz constant  ‖J‖₂"
 #define TL_SHARE_AXIS "share of the images answered right"
 
 const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
-    {"lower", "lower_log10", "lower_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
-     "best input found"},
-    {"given", "given_log10", "given_certified_log10", true, "local Lipschitz constant  ‖J‖₂",
-     "at the given tokens"},
+    {"lower", "lower_log10", "lower_certified_log10", true, TL_NORM_AXIS, "best input found"},
+    {"given", "given_log10", "given_certified_log10", true, TL_NORM_AXIS, "at the given tokens"},
     {"gain", "lower_log10", NULL, true, "found value over that at the given tokens",
      "found / given tokens"},
-    {"joint", "joint_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move together"},
-    {"split", "split_log10", NULL, true, "local Lipschitz constant  ‖J‖₂", "copies move apart"},
+    {"joint", "joint_log10", NULL, true, TL_NORM_AXIS, "copies move together"},
+    {"split", "split_log10", NULL, true, TL_NORM_AXIS, "copies move apart"},
     {"objective", "objective_log10", NULL, true, "value of the objective", "best objective found"},
     {"ratio", "ratio_log10", NULL, true, "best bound over found value", "bound / found"},
     {"proven-ratio", "proven_ratio_log10", NULL, true, "best bound proven here over found value",
@@ -24,8 +23,7 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
      "best published bound over found value", "published bound / found"},
     {"atoms", "atoms", NULL, false, "distinct tokens in the best input", "atoms"},
     {"min_mass", "min_mass_log10", NULL, true, "smallest mass in the best input", "smallest mass"},
-    {"supremum", "exact_upper_log10", NULL, true, "local Lipschitz constant  ‖J‖₂",
-     "certified supremum"},
+    {"supremum", "exact_upper_log10", NULL, true, TL_NORM_AXIS, "certified supremum"},
     {"best-proven", "proven_log10", NULL, true, "upper bounds of ‖J‖₂", "best proven bound"},
     {"best-published", "published_log10", NULL, true, "upper bounds of ‖J‖₂",
      "best published bound"},
@@ -58,11 +56,22 @@ bool tl_plot_is_share(const char *name)
     return strncmp(name, "share-", 6) == 0;
 }
 
-const char *tl_plot_ylabel(const char *name)
+static const char *axis_of(const char *name)
 {
     for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
         if (strcmp(tl_plot_y_rows[i].name, name) == 0) return tl_plot_y_rows[i].axis;
     return name;
+}
+
+const char *tl_plot_ylabel(const json_t *list)
+{
+    const char *axis = axis_of(json_string_value(json_array_get(list, 0)));
+
+    if (strcmp(axis, TL_NORM_AXIS) != 0) return axis;
+    for (size_t i = 1; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_array_get(list, i)), "jt-f") == 0)
+            return TL_NORM_AXIS ", and √|J′f|";
+    return axis;
 }
 
 static double number_in(const tl_table *table, size_t row, const char *name)
