@@ -37,11 +37,37 @@ def provenance(rows, kind):
             f"{len(ratios)} cells. The best one is {keys}."]
 
 
+def table_of(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def config_of(directory):
+    return json.loads((directory / "manifest.json").read_text(encoding="utf-8"))["config"]
+
+
+def is_measured_model(config):
+    return "model" in config.get("attention", {}) and "search" not in config
+
+
+def growth(directories):
+    """The page on growth with n: experiments on models, and trained layers beside jt-f."""
+    measured, trained = [], []
+    for directory in directories:
+        config = config_of(directory)
+        if is_measured_model(config):
+            measured.append((directory.name, table_of(directory / "data.csv")))
+        elif "module" in config.get("attention", {}) and "jt-f" in config.get("compare", []):
+            fits = {(r["y"], r["series"]): r for r in table_of(directory / "fit.csv")}
+            trained += [(directory.name, block, *((float(fits[y, block]["slope"]), float(fits[y, block]["standard_error"]))
+                                                  for y in ("lower", "jt-f")), int(r["points"]))
+                        for (kind, block), r in fits.items() if kind == "lower"]
+    return "\n".join(exponents.page(measured, trained))
+
+
 def section(directory):
-    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    config = manifest["config"]
-    with (directory / "data.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    config = config_of(directory)
+    rows = table_of(directory / "data.csv")
     if "invert" in config:
         last = [number(r["error"]) for r in rows if r["iteration"] == str(config["invert"]["iterations"])]
         rows = [r for r in rows if r["iteration"] == "0"]
@@ -73,14 +99,13 @@ def section(directory):
     if all("lower_certified" in r for r in rows):
         certified = sum(bool(r["lower_certified"]) for r in rows)
         lines.append(f"Values certified in ball arithmetic: {certified} of {len(rows)}.")
-    if "model" in config["attention"] and "search" not in config:
+    if is_measured_model(config):
         return "\n".join(lines + ["", *exponents.table(rows)]) + "\n"
     fit = directory / "fit.csv"
     if fit.exists():
-        with fit.open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                cells = ", ".join(f"{k} {v}" for k, v in row.items() if v)
-                lines.append(f"Fit: {cells}.")
+        for row in table_of(fit):
+            cells = ", ".join(f"{k} {v}" for k, v in row.items() if v)
+            lines.append(f"Fit: {cells}.")
     return "\n".join(lines) + "\n"
 
 
@@ -103,7 +128,7 @@ def main():
     names = sorted(p.parent for p in results.glob("*/manifest.json"))
     head = ("# Results\n\nWritten by `make results` from the records beside each plot; numbers are logarithms of the\n"
             "data in `data.csv`. A value is found (a lower bound to rounding), a bound is a theorem.\n\n")
-    (results / "README.md").write_text(head + "\n".join(map(section, names)),
+    (results / "README.md").write_text(head + "\n".join([growth(names), *map(section, names)]),
                                        encoding="utf-8")
 
 
