@@ -10,7 +10,8 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
-/* From a warm start three rounds do; from anywhere a dozen. */
+/* From a warm start three rounds do, from a column of M'M a dozen; most of the rest are for starts
+ * without any of the top vector. */
 enum { ROUNDS = 60, MOST = TL_TOP_SMALL };
 
 /* Relative distance of s from the quotient at which the top is told, and the least one tried:
