@@ -124,34 +124,20 @@ static void simple(arb_t square, const rows *r, double n)
 /* The search of 6.1 at this length; it holds for longer rows. */
 static void look_up(rows *r, double length, const arb_t plain)
 {
-    tl_certify_heavy_row row = {.monotone = true};
+    tl_certify_heavy_row row;
     arb_t t;
 
     arb_init(t);
-    arb_init(row.kappa);
-    arb_init(row.g);
-    arb_init(row.l);
-    arb_init(row.c);
-    arb_init(row.rest);
+    tl_certify_heavy_init(&row, true);
     arb_set(row.kappa, r->kappa);
     arb_set(row.g, r->g);
     arb_set(row.l, r->g);
     arb_set(row.c, r->c);
     arb_set_d(row.rest, length - 2);
-    arb_sqrt(t, r->kappa, r->prec);
-    arb_add(t, t, r->g, r->prec);
-    arb_add(t, t, r->c, r->prec);
-    arb_sqr(t, t, r->prec);
-    arb_div(t, plain, t, r->prec);
-    row.ceiling = tl_certify_up(t);
-    tl_certify_heavy_square(t, &row, r->prec);
+    tl_certify_heavy_square(t, &row, plain, r->prec);
     if (arb_is_finite(t)) arb_min(r->longer, r->longer, t, r->prec);
     r->next = fmax(length + 1, length * r->factor);
-    arb_clear(row.rest);
-    arb_clear(row.c);
-    arb_clear(row.l);
-    arb_clear(row.g);
-    arb_clear(row.kappa);
+    tl_certify_heavy_clear(&row);
     arb_clear(t);
 }
 

@@ -28,7 +28,6 @@ void tl_certify_size_clear(tl_certify_size *s)
     arb_clear(s->c);
 }
 
-/* A quartic on [0, top]; powers: its five coefficients over `unit`. */
 typedef struct {
     const arb_poly_struct *p;
     slong prec;
@@ -37,7 +36,6 @@ typedef struct {
 /* The largest Bernstein coefficient on [lo, hi]. */
 static double quartic_upper(const void *context, const double *lo, const double *hi)
 {
-    static const ulong choose[5] = {1, 4, 6, 4, 1};
     const quartic *q = context;
     arb_poly_t part, line;
     arb_t t, b, most;
@@ -61,7 +59,7 @@ static double quartic_upper(const void *context, const double *lo, const double 
         for (slong k = 0; k <= i; k++) {
             arb_poly_get_coeff_arb(t, part, k);
             arb_mul_ui(t, t, binomial[i][k], q->prec);
-            arb_div_ui(t, t, choose[k], q->prec);
+            arb_div_ui(t, t, binomial[4][k], q->prec);
             arb_add(b, b, t, q->prec);
         }
         arb_max(most, most, b, q->prec);
@@ -75,6 +73,7 @@ static double quartic_upper(const void *context, const double *lo, const double 
     return value;
 }
 
+/* At least p on [0, top]. */
 static void quartic_max(arb_t value, const arb_poly_t p, double top, slong prec)
 {
     const quartic q = {p, prec};
@@ -202,33 +201,20 @@ static void half_square(arb_t square, const tl_certify_size *s)
 /* Rows of 6.1 with n times their bound. */
 static void heavy(arb_t square, const tl_certify_size *s, const arb_t ceiling)
 {
-    tl_certify_heavy_row row = {.monotone = false};
-    arb_t unit;
+    tl_certify_heavy_row row;
+    arb_t most;
 
-    arb_init(row.kappa);
-    arb_init(row.g);
-    arb_init(row.l);
-    arb_init(row.c);
-    arb_init(row.rest);
-    arb_init(unit);
-    arb_one(row.kappa);
+    arb_init(most);
+    tl_certify_heavy_init(&row, false);
     arb_set(row.g, s->g);
     arb_set(row.l, s->l);
     arb_set_fmpz(row.rest, s->n);
     arb_sub_ui(row.rest, row.rest, 2, s->prec);
-    arb_add_ui(unit, s->g, 1, s->prec);
-    arb_sqr(unit, unit, s->prec);
-    arb_mul_fmpz(unit, unit, s->n, s->prec);
-    arb_div(unit, ceiling, unit, s->prec);
-    row.ceiling = tl_certify_up(unit);
-    tl_certify_heavy_square(square, &row, s->prec);
+    arb_div_fmpz(most, ceiling, s->n, s->prec);
+    tl_certify_heavy_square(square, &row, most, s->prec);
     arb_mul_fmpz(square, square, s->n, s->prec);
-    arb_clear(unit);
-    arb_clear(row.rest);
-    arb_clear(row.c);
-    arb_clear(row.l);
-    arb_clear(row.g);
-    arb_clear(row.kappa);
+    tl_certify_heavy_clear(&row);
+    arb_clear(most);
 }
 
 static void take_least(arb_t least, const arb_t other, slong prec)

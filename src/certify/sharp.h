@@ -26,13 +26,28 @@ void tl_certify_pair_square(arb_t square, const tl_certify_size *s);       /* 4.
 void tl_certify_three_square(arb_t square, const tl_certify_size *s, const arb_t ceiling); /* 6.2 */
 
 /* 6.1 with the Frobenius norm of section 19.1 where c > 0 or kappa > 1: bound of the square of one
- * row of n >= 3 tokens, and, monotone, of every longer one. */
+ * row of n >= 3 tokens, and, monotone, of every longer one; nothing above `most` is of interest. */
 typedef struct {
-    arb_t kappa, g, l, c, rest; /* rest = n - 2 */
+    arb_t kappa, g, l, c, rest; /* 1, 0, 0, 0, 0 at first; rest = n - 2 */
     bool monotone;
-    double ceiling; /* over (kappa^(1/2) + g + c)^2 */
 } tl_certify_heavy_row;
-void tl_certify_heavy_square(arb_t square, const tl_certify_heavy_row *row, slong prec);
+void tl_certify_heavy_init(tl_certify_heavy_row *row, bool monotone);
+void tl_certify_heavy_clear(tl_certify_heavy_row *row);
+void tl_certify_heavy_square(arb_t square, const tl_certify_heavy_row *row, const arb_t most,
+                             slong prec);
+
+/* What 6.1 and 6.2 share, p >= q the two heaviest weights, at 64 bits. */
+
+/* The largest p (1 - p) for p in [p0, p1], given not_p >= 1 - p0: no cancellation near p = 1. */
+void tl_certify_weight_product(arb_t product, const arb_t p0, const arb_t p1, const arb_t not_p);
+/* v := 1 - max(0, mean)^2, or 0; v may be mean, the least mean along b. */
+void tl_certify_weight_variance(arb_t v, const arb_t mean);
+/* |sum P^2 t| by gap = p - q, product = p (1 - p), rest = 1 - p - q, total variance v. */
+void tl_certify_weight_cross(arb_t cross, const arb_t gap, const arb_t product, const arb_t q,
+                             const arb_t rest, const arb_t v);
+/* sum P^2 |xi|^2, not_p = 1 - p. */
+void tl_certify_weight_spread(arb_t spread, const arb_t gap, const arb_t product, const arb_t not_p,
+                              const arb_t q, const arb_t v);
 
 /* 6.4 (iv): n |N|_2^2 + (lambda - 1) |N|_1^2 over rows of few tokens, lambda >= 1; +inf beyond 8
  * e^(2l) of them. (iii): of every number. */

@@ -41,7 +41,7 @@ static void set_exponentials(arb_ptr e, const tl_certify_three *row, const doubl
     less_exp(e + LESS_IJ, hi[1], hi[2]);
 }
 
-/* out := part/(part + others) for sums of products a + b c + d. */
+/* part/(part + others) */
 static void fraction(arb_t out, const arb_t part, const arb_t others)
 {
     arb_add(out, part, others, P);
@@ -152,12 +152,7 @@ static void set_deviations(arb_ptr w, const tl_certify_three *row, const double 
     arb_sub(t, t, lost, P);
     arb_div(t, t, row->l, P);
     arb_sub_ui(t, t, 1, P);
-    arb_zero(s);
-    arb_max(t, t, s, P);
-    arb_sqr(t, t, P);
-    arb_sub_ui(t, t, 1, P);
-    arb_neg(w + VARIANCE, t);
-    arb_max(w + VARIANCE, w + VARIANCE, s, P);
+    tl_certify_weight_variance(w + VARIANCE, t);
     _arb_vec_clear(k, 5);
 }
 
@@ -170,4 +165,70 @@ void tl_certify_three_ends(arb_ptr w, const tl_certify_three *row, const double 
     set_weights(w, e);
     set_deviations(w, row, lo, hi);
     _arb_vec_clear(e, EXPONENTIALS);
+}
+
+void tl_certify_weight_product(arb_t product, const arb_t p0, const arb_t p1, const arb_t not_p)
+{
+    arb_t half;
+
+    arb_init(half);
+    arb_set_d(half, 0.5);
+    if (arb_ge(p0, half))
+        arb_mul(product, p0, not_p, P);
+    else
+        tl_certify_product_max(product, p0, p1, P);
+    arb_clear(half);
+}
+
+void tl_certify_weight_variance(arb_t v, const arb_t mean)
+{
+    arb_t zero;
+
+    arb_init(zero);
+    arb_max(v, mean, zero, P);
+    arb_sqr(v, v, P);
+    arb_sub_ui(v, v, 1, P);
+    arb_neg(v, v);
+    arb_max(v, v, zero, P);
+    arb_clear(zero);
+}
+
+/* min(2b, (b v)^(1/2)) */
+static void deviation(arb_t out, const arb_t b, const arb_t v)
+{
+    arb_t twice;
+
+    arb_init(twice);
+    arb_mul_2exp_si(twice, b, 1);
+    arb_mul(out, b, v, P);
+    arb_sqrtpos(out, out, P);
+    arb_min(out, out, twice, P);
+    arb_clear(twice);
+}
+
+void tl_certify_weight_cross(arb_t cross, const arb_t gap, const arb_t product, const arb_t q,
+                             const arb_t rest, const arb_t v)
+{
+    arb_t t;
+
+    arb_init(t);
+    deviation(t, product, v);
+    arb_mul(cross, t, gap, P);
+    deviation(t, rest, v);
+    arb_addmul(cross, t, q, P);
+    arb_clear(t);
+}
+
+void tl_certify_weight_spread(arb_t spread, const arb_t gap, const arb_t product, const arb_t not_p,
+                              const arb_t q, const arb_t v)
+{
+    arb_t t;
+
+    arb_init(t);
+    arb_mul_2exp_si(t, product, 2);
+    arb_min(t, t, v, P);
+    arb_mul(spread, not_p, gap, P);
+    arb_mul(spread, spread, t, P);
+    arb_addmul(spread, q, v, P);
+    arb_clear(t);
 }

@@ -72,41 +72,8 @@ static void set_variance(const scratch *k, const tl_certify_heavy_row *row, doub
         arb_sub(mean, mean, at(k, corner[i], 2), P);
         arb_min(v, v, mean, P);
     }
-    arb_zero(mean);
-    arb_max(v, v, mean, P);
-    arb_sqr(v, v, P);
-    arb_sub_ui(v, v, 1, P);
-    arb_neg(v, v);
-    arb_max(v, v, mean, P);
+    tl_certify_weight_variance(v, v);
     arb_clear(mean);
-}
-
-/* The largest p (1 - p), 1 - p <= not_p, without cancellation. */
-static void set_product(arb_t product, const arb_t p0, const arb_t p1, const arb_t not_p)
-{
-    arb_t half;
-
-    arb_init(half);
-    arb_set_d(half, 0.5);
-    if (arb_ge(p0, half))
-        arb_mul(product, p0, not_p, P);
-    else
-        tl_certify_product_max(product, p0, p1, P);
-    arb_clear(half);
-}
-
-/* x := a min(b, (b' v)^(1/2)) with b = factor b'. */
-static void by_length(arb_t x, const arb_t a, const arb_t b, ulong factor, const arb_t v)
-{
-    arb_t t;
-
-    arb_init(t);
-    arb_mul(t, b, v, P);
-    arb_sqrtpos(t, t, P);
-    arb_mul_ui(x, b, factor, P);
-    arb_min(x, x, t, P);
-    arb_mul(x, x, a, P);
-    arb_clear(t);
 }
 
 /* phi += 2 d length + d^2, d = c unit tr C, length of the own block. */
@@ -156,15 +123,9 @@ static void phi_of(arb_t phi, const scratch *k, const tl_certify_heavy_row *row,
     arb_inv(unit, unit, P);
     arb_add(not_p, at(k, LEAST, 1), at(k, LEAST, 2), P);
     arb_sub(gap, p, at(k, MOST, 1), P);
-    set_product(product, at(k, LEAST, 0), p, not_p);
-    by_length(cross, gap, product, 2, v);
-    by_length(x, q, r, 2, v);
-    arb_add(cross, cross, x, P);
-    arb_mul_2exp_si(spread, product, 2);
-    arb_min(spread, spread, v, P);
-    arb_mul(spread, spread, gap, P);
-    arb_mul(spread, spread, not_p, P);
-    arb_addmul(spread, q, v, P);
+    tl_certify_weight_product(product, at(k, LEAST, 0), p, not_p);
+    tl_certify_weight_cross(cross, gap, product, q, r, v);
+    tl_certify_weight_spread(spread, gap, product, not_p, q, v);
     /* kappa (p^2 + q^2 + r min(q, r)) + 2 g cross + g^2 spread */
     arb_min(phi, q, r, P);
     arb_mul(phi, phi, r, P);
@@ -204,26 +165,50 @@ static double heavy_upper(const void *context, const double *lo, const double *h
     return value;
 }
 
-void tl_certify_heavy_square(arb_t square, const tl_certify_heavy_row *row, slong prec)
+void tl_certify_heavy_init(tl_certify_heavy_row *row, bool monotone)
+{
+    row->monotone = monotone;
+    arb_init(row->kappa);
+    arb_init(row->g);
+    arb_init(row->l);
+    arb_init(row->c);
+    arb_init(row->rest);
+    arb_one(row->kappa);
+}
+
+void tl_certify_heavy_clear(tl_certify_heavy_row *row)
+{
+    arb_clear(row->kappa);
+    arb_clear(row->g);
+    arb_clear(row->l);
+    arb_clear(row->c);
+    arb_clear(row->rest);
+}
+
+void tl_certify_heavy_square(arb_t square, const tl_certify_heavy_row *row, const arb_t most,
+                             slong prec)
 {
     const double from = row->monotone ? bottom : 0;
-    arb_t top;
+    arb_t top, unit;
 
     arb_init(top);
+    arb_init(unit);
+    arb_sqrt(unit, row->kappa, prec);
+    arb_add(unit, unit, row->g, prec);
+    arb_add(unit, unit, row->c, prec);
+    arb_sqr(unit, unit, prec);
+    arb_div(square, most, unit, prec);
     arb_mul_2exp_si(top, row->l, 1);
     const tl_certify_boxes problem = {.dim = 2,
                                       .lo = {from, from},
                                       .hi = {tl_certify_up(top), tl_certify_up(top)},
                                       .context = row,
                                       .upper = heavy_upper,
-                                      .ceiling = row->ceiling,
+                                      .ceiling = tl_certify_up(square),
                                       .tolerance = 1e-6,
                                       .budget = SPLITS};
     arb_set_d(square, tl_certify_boxes_max(&problem));
-    arb_sqrt(top, row->kappa, prec);
-    arb_add(top, top, row->g, prec);
-    arb_add(top, top, row->c, prec);
-    arb_sqr(top, top, prec);
-    arb_mul(square, square, top, prec);
+    arb_mul(square, square, unit, prec);
+    arb_clear(unit);
     arb_clear(top);
 }

@@ -8,21 +8,7 @@ enum { SPLITS = 1500, P = TL_CERTIFY_BOX_BITS };
 /* Up to this g the three weights say nothing beyond rows with extreme logits. */
 enum { EXTREMES_SUFFICE = 2 };
 
-/* x (1 - x) at its largest, without cancellation near 1. */
-static void product_of(arb_t out, const arb_t x0, const arb_t x1, const arb_t not_x)
-{
-    arb_t half;
-
-    arb_init(half);
-    arb_set_d(half, 0.5);
-    if (arb_ge(x0, half))
-        arb_mul(out, x0, not_x, P);
-    else
-        tl_certify_product_max(out, x0, x1, P);
-    arb_clear(half);
-}
-
-/* x := the largest x (x - t): min(not_x x_less_t, x (1 - x) - t0 (1 - x)). */
+/* The largest x (x - t): min(not_x x_less_t, x (1 - x) - t0 (1 - x)). */
 static void reduced(arb_t out, const arb_t not_x, const arb_t x_less_t, const arb_t product,
                     const arb_t t0, const arb_t x1)
 {
@@ -87,7 +73,7 @@ static void lower_to(arb_t out, const arb_t a, const arb_t b, const arb_t c)
     arb_clear(t);
 }
 
-/* sum P^2 |xi|^2, the least of five bounds; pp, qq: p (1 - p), q (1 - q). */
+/* sum P^2 |xi|^2, the least of that of 6.1 and four more; pp, qq: p (1 - p), q (1 - q). */
 static void spread(arb_t least, arb_srcptr w, const arb_t pp, const arb_t qq)
 {
     enum { SIZE = 9 };
@@ -104,9 +90,7 @@ static void spread(arb_t least, arb_srcptr w, const arb_t pp, const arb_t qq)
     arb_mul_2exp_si(q4, qq, 2);
     arb_min(q4, q4, v, P);
     arb_mul(tv, w + T1, v, P);
-    arb_mul(s, w + NOT_P, w + P_LESS_Q, P);
-    arb_mul(least, s, p4, P);
-    arb_addmul(least, w + Q1, v, P);
+    tl_certify_weight_spread(least, w + P_LESS_Q, pp, w + NOT_P, w + Q1, v);
     arb_mul(s, lambda, v, P);
     arb_add(s, s, tv, P);
     arb_min(least, least, s, P);
@@ -151,11 +135,11 @@ static void add_moment(arb_t moment, const arb_t x0, const arb_t x1, const arb_t
     arb_clear(a);
 }
 
-/* |sum P^2 t|, the least of two bounds, for any k >= t/2. */
+/* |sum P^2 t|, the least of that of 6.1 and one for any k >= t/2. */
 static void cross(arb_t least, arb_srcptr w, const arb_t pp)
 {
-    enum { SIZE = 4 };
-    arb_ptr v = _arb_vec_init(SIZE), k = v, t = v + 1, s = v + 2, moment = v + 3;
+    enum { SIZE = 3 };
+    arb_ptr v = _arb_vec_init(SIZE), k = v, t = v + 1, moment = v + 2;
     arb_srcptr variance = w + VARIANCE;
 
     arb_add(k, w + P0, w + P1, P);
@@ -170,16 +154,7 @@ static void cross(arb_t least, arb_srcptr w, const arb_t pp)
     add_moment(moment, w + P0, w + P1, k);
     add_moment(moment, w + Q0, w + Q1, k);
     arb_mul(moment, moment, variance, P);
-    arb_mul(t, variance, pp, P);
-    arb_sqrtpos(t, t, P);
-    arb_mul_2exp_si(s, pp, 1);
-    arb_min(t, t, s, P);
-    arb_mul(least, t, w + P_LESS_Q, P);
-    arb_mul(t, variance, w + R, P);
-    arb_sqrtpos(t, t, P);
-    arb_mul_2exp_si(s, w + R, 1);
-    arb_min(t, t, s, P);
-    arb_addmul(least, t, w + Q1, P);
+    tl_certify_weight_cross(least, w + P_LESS_Q, pp, w + Q1, w + R, variance);
     arb_sqrtpos(moment, moment, P);
     arb_min(least, least, moment, P);
     _arb_vec_clear(v, SIZE);
@@ -198,8 +173,8 @@ static double three_upper(const void *context, const double *lo, const double *h
     if (from[0] > to[0] || from[1] > to[1] || from[2] > to[2]) return -(double)INFINITY;
     arb_ptr w = _arb_vec_init(COUNT), k = _arb_vec_init(4);
     tl_certify_three_ends(w, row, from, to);
-    product_of(k, w + P0, w + P1, w + NOT_P);
-    product_of(k + 1, w + Q0, w + Q1, w + NOT_Q);
+    tl_certify_weight_product(k, w + P0, w + P1, w + NOT_P);
+    tl_certify_weight_product(k + 1, w + Q0, w + Q1, w + NOT_Q);
     spread(k + 2, w, k, k + 1);
     cross(k + 3, w, k);
     arb_mul_2exp_si(k + 3, k + 3, 1);
