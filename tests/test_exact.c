@@ -124,7 +124,7 @@ static void draw_attack(gsl_rng *rng, int draw, attack *a)
     const tl_kind kind = draw % 3 == 0 ? TL_KIND_L2 : TL_KIND_DOT;
     const double radius = 0.5 + 2 * gsl_rng_uniform(rng), size = pow(0.5, gsl_rng_uniform(rng) * 9);
     double A[4], V[4], bq[2];
-    tl_exact_piece whole;
+    tl_certify_piece whole;
 
     for (size_t i = 0; i < d * d; i++) {
         A[i] = random_normal(rng);

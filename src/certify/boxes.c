@@ -4,50 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    double upper;
-    double lo[TL_CERTIFY_BOXES_DIM], hi[TL_CERTIFY_BOXES_DIM];
-} box;
+#include "certify/heap.h"
 
 typedef struct {
     const tl_certify_boxes *problem;
-    box *heap; /* largest upper first */
+    tl_certify_piece *heap;
     size_t size;
     double pruned, reached;
 } search;
 
-static void push(search *s, const box *b)
-{
-    size_t i = s->size++;
-
-    for (; i > 0 && s->heap[(i - 1) / 2].upper < b->upper; i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = *b;
-}
-
-static void pop(search *s, box *b)
-{
-    *b = s->heap[0];
-    const box last = s->heap[--s->size];
-    size_t i = 0;
-
-    for (size_t child = 1; child < s->size; child = 2 * i + 1) {
-        if (child + 1 < s->size && s->heap[child + 1].upper > s->heap[child].upper) child++;
-        if (s->heap[child].upper <= last.upper) break;
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = last;
-}
-
-static double middle_of(const tl_certify_boxes *p, const box *b, size_t i)
+static double middle_of(const tl_certify_boxes *p, const tl_certify_piece *b, size_t i)
 {
     const double middle = b->lo[i] + (b->hi[i] - b->lo[i]) / 2;
 
     return p->whole[i] ? floor(middle) : middle;
 }
 
-static void keep(search *s, const box *b)
+static void keep(search *s, const tl_certify_piece *b)
 {
     const tl_certify_boxes *p = s->problem;
     double middle[TL_CERTIFY_BOXES_DIM];
@@ -58,19 +31,20 @@ static void keep(search *s, const box *b)
     }
     for (size_t i = 0; i < p->dim; i++) middle[i] = middle_of(p, b, i);
     s->reached = fmax(s->reached, p->upper(p->context, middle, middle));
-    push(s, b);
+    tl_certify_heap_push(s->heap, &s->size, b);
 }
 
 /* The side whose halving brings the larger bound down most. A bound of a part is at most that of
  * the whole; a NaN counts as no bound. */
-static void halve(const tl_certify_boxes *p, const box *whole, box part[2])
+static void halve(const tl_certify_boxes *p, const tl_certify_piece *whole,
+                  tl_certify_piece part[2])
 {
     double least = (double)INFINITY;
 
     part[0] = part[1] = *whole; /* still a cover where no side can be halved */
     for (size_t i = 0; i < p->dim; i++) {
         const double middle = middle_of(p, whole, i);
-        box tried[2] = {*whole, *whole};
+        tl_certify_piece tried[2] = {*whole, *whole};
         if (whole->lo[i] >= whole->hi[i]) continue;
         tried[0].hi[i] = middle;
         tried[1].lo[i] = p->whole[i] ? middle + 1 : middle;
@@ -87,18 +61,18 @@ static void halve(const tl_certify_boxes *p, const box *whole, box part[2])
 double tl_certify_boxes_max(const tl_certify_boxes *p)
 {
     search s = {.problem = p, .pruned = p->floor, .reached = p->floor};
-    box whole = {.upper = (double)INFINITY};
+    tl_certify_piece whole = {.upper = (double)INFINITY};
 
     s.heap = malloc((p->budget + 2) * sizeof *s.heap);
     if (!s.heap) return (double)INFINITY;
-    memcpy(whole.lo, p->lo, sizeof whole.lo);
-    memcpy(whole.hi, p->hi, sizeof whole.hi);
+    memcpy(whole.lo, p->lo, sizeof p->lo);
+    memcpy(whole.hi, p->hi, sizeof p->hi);
     whole.upper = fmin(whole.upper, p->upper(p->context, p->lo, p->hi));
     keep(&s, &whole);
     for (size_t split = 0; s.size > 0 && split < p->budget; split++) {
-        box part[2];
+        tl_certify_piece part[2];
         if (s.heap[0].upper <= s.reached * (1 + p->tolerance) || s.reached >= p->ceiling) break;
-        pop(&s, &whole);
+        tl_certify_heap_pop(s.heap, &s.size, &whole);
         halve(p, &whole, part);
         keep(&s, &part[0]);
         keep(&s, &part[1]);

@@ -22,11 +22,11 @@ static double seconds_now(void)
 }
 
 typedef struct {
-    tl_exact_piece piece;
+    tl_certify_piece piece;
     double lower;
 } child;
 
-static void halve(const tl_exact_piece *piece, child *out)
+static void halve(const tl_certify_piece *piece, child *out)
 {
     const size_t k = piece->split;
     const double middle = piece->lo[k] + (piece->hi[k] - piece->lo[k]) / 2;
@@ -78,9 +78,9 @@ static bool step(tl_exact_search *s, const workers *w, double tolerance, child *
     size_t count = 0;
 
     for (; count < 2 * BATCH && s->size > 0; count += 2) {
-        tl_exact_piece piece;
+        tl_certify_piece piece;
         if (s->heap[0].upper <= s->lower * (1 + tolerance)) break;
-        tl_exact_pop(s, &piece);
+        tl_certify_heap_pop(s->heap, &s->size, &piece);
         halve(&piece, children + count);
     }
 #pragma omp parallel for schedule(dynamic)
@@ -89,7 +89,7 @@ static bool step(tl_exact_search *s, const workers *w, double tolerance, child *
     for (size_t i = 0; i < count; i++)
         keep_lower(s, children[i].lower, children[i].piece.lo, children[i].piece.hi);
     for (size_t i = 0; i < count; i++) {
-        const tl_exact_piece *piece = &children[i].piece;
+        const tl_certify_piece *piece = &children[i].piece;
         if (piece->upper <= s->lower * (1 + tolerance)) {
             s->pruned = fmax(s->pruned, piece->upper);
             if (!tl_exact_keep(s, piece)) return false;

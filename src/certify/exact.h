@@ -4,9 +4,10 @@
 
 #include <arb.h>
 
+#include "certify/heap.h"
 #include "tightlip/exact.h"
 
-enum { TL_EXACT_BITS = 64, TL_EXACT_COORDINATES = 6 };
+enum { TL_EXACT_BITS = 64, TL_EXACT_COORDINATES = TL_CERTIFY_PIECE_DIM };
 
 /* What is enclosed, as exact numbers. */
 typedef struct {
@@ -76,14 +77,8 @@ double tl_exact_apart(const tl_exact_task *task, const double *lo);
 /* At most ||J|| at a point of coordinates, symmetries aside. */
 double tl_exact_bound_point(tl_exact_bound *b, const double *coordinates);
 
-typedef struct {
-    double upper;
-    size_t split;
-    double lo[TL_EXACT_COORDINATES], hi[TL_EXACT_COORDINATES];
-} tl_exact_piece;
-
 /* The box of all inputs, up to symmetries. */
-void tl_exact_whole(const tl_exact_task *task, tl_exact_piece *piece);
+void tl_exact_whole(const tl_exact_task *task, tl_certify_piece *piece);
 
 /* Where a run stands; everything in it is needed to go on. */
 typedef struct {
@@ -91,16 +86,15 @@ typedef struct {
     double lower, pruned; /* pruned: largest upper bound of the boxes thrown away */
     double best[TL_EXACT_COORDINATES];
     size_t looked_at;
-    tl_exact_piece *heap; /* largest upper first */
+    tl_certify_piece *heap;
     size_t size, capacity;
-    tl_exact_piece *kept; /* thrown away, but perhaps with a maximiser in them */
+    tl_certify_piece *kept; /* thrown away, but perhaps with a maximiser in them */
     size_t kept_size, kept_capacity;
 } tl_exact_search;
 
-TL_MUST_USE bool tl_exact_push(tl_exact_search *s, const tl_exact_piece *piece);
-void tl_exact_pop(tl_exact_search *s, tl_exact_piece *piece);
+TL_MUST_USE bool tl_exact_push(tl_exact_search *s, const tl_certify_piece *piece);
 /* Takes a piece below the tolerance, unless it lies below s->lower. */
-TL_MUST_USE bool tl_exact_keep(tl_exact_search *s, const tl_exact_piece *piece);
+TL_MUST_USE bool tl_exact_keep(tl_exact_search *s, const tl_certify_piece *piece);
 /* Where maximisers may lie, and where the start lies: hull, holding, coordinates and place of the
  * result. */
 void tl_exact_hull(const tl_exact_search *s, const double *start, tl_exact_result *result);

@@ -21,13 +21,13 @@ static void forget(tl_exact_search *s)
     s->kept_size = left;
 }
 
-bool tl_exact_keep(tl_exact_search *s, const tl_exact_piece *piece)
+bool tl_exact_keep(tl_exact_search *s, const tl_certify_piece *piece)
 {
     if (!(piece->upper >= s->lower)) return true;
     if (s->kept_size == s->kept_capacity) forget(s);
     if (2 * s->kept_size >= s->kept_capacity) {
         const size_t capacity = 4 * s->kept_size + 256;
-        tl_exact_piece *kept = realloc(s->kept, capacity * sizeof *kept);
+        tl_certify_piece *kept = realloc(s->kept, capacity * sizeof *kept);
         if (!kept) return false;
         s->kept = kept;
         s->kept_capacity = capacity;
@@ -36,7 +36,7 @@ bool tl_exact_keep(tl_exact_search *s, const tl_exact_piece *piece)
     return true;
 }
 
-static void widen(tl_exact_result *result, const tl_exact_piece *piece, double lower)
+static void widen(tl_exact_result *result, const tl_certify_piece *piece, double lower)
 {
     if (!(piece->upper >= lower)) return;
     for (size_t i = 0; i < result->dim; i++) {

@@ -10,35 +10,17 @@
 #include "certify/exact.h"
 #include "tightlip/file.h"
 
-bool tl_exact_push(tl_exact_search *s, const tl_exact_piece *piece)
+bool tl_exact_push(tl_exact_search *s, const tl_certify_piece *piece)
 {
     if (s->size == s->capacity) {
         const size_t capacity = s->capacity ? 2 * s->capacity : 1024;
-        tl_exact_piece *heap = realloc(s->heap, capacity * sizeof *heap);
+        tl_certify_piece *heap = realloc(s->heap, capacity * sizeof *heap);
         if (!heap) return false;
         s->heap = heap;
         s->capacity = capacity;
     }
-    size_t i = s->size++;
-    for (; i > 0 && s->heap[(i - 1) / 2].upper < piece->upper; i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = *piece;
+    tl_certify_heap_push(s->heap, &s->size, piece);
     return true;
-}
-
-void tl_exact_pop(tl_exact_search *s, tl_exact_piece *piece)
-{
-    *piece = s->heap[0];
-    const tl_exact_piece moved = s->heap[--s->size];
-    size_t i = 0;
-
-    for (size_t child = 1; child < s->size; child = 2 * i + 1) {
-        if (child + 1 < s->size && s->heap[child + 1].upper > s->heap[child].upper) child++;
-        if (s->heap[child].upper <= moved.upper) break;
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    if (s->size > 0) s->heap[i] = moved;
 }
 
 typedef struct {
@@ -87,7 +69,7 @@ static void put_task(buffer *b, const tl_exact_task *task)
     put(b, "\n");
 }
 
-static void put_pieces(buffer *b, const tl_exact_piece *piece, size_t count, size_t dim)
+static void put_pieces(buffer *b, const tl_certify_piece *piece, size_t count, size_t dim)
 {
     for (size_t i = 0; i < count; i++) {
         put(b, "%a %zu", piece[i].upper, piece[i].split);
@@ -130,9 +112,9 @@ static bool get_count(FILE *in, size_t *count)
     return fscanf(in, "%zu", count) == 1;
 }
 
-static bool get_piece(FILE *in, tl_exact_piece *piece, size_t dim)
+static bool get_piece(FILE *in, tl_certify_piece *piece, size_t dim)
 {
-    *piece = (tl_exact_piece){0};
+    *piece = (tl_certify_piece){0};
     return get_numbers(in, &piece->upper, 1) && get_count(in, &piece->split) &&
            piece->split < dim && get_numbers(in, piece->lo, dim) && get_numbers(in, piece->hi, dim);
 }
@@ -140,7 +122,7 @@ static bool get_piece(FILE *in, tl_exact_piece *piece, size_t dim)
 static bool read_body(tl_exact_search *s, FILE *in)
 {
     const size_t dim = s->task->dim;
-    tl_exact_piece piece;
+    tl_certify_piece piece;
     size_t size, kept;
 
     if (!get_count(in, &size) || !get_count(in, &s->looked_at) || !get_numbers(in, &s->lower, 1) ||

@@ -177,11 +177,11 @@ void tl_exact_task_clear(tl_exact_task *task)
 
 /* Everything, up to the symmetries: a rotation takes the first token to angle 0, a reflection the
  * second above it; without them x -> -x still halves the first angle. */
-void tl_exact_whole(const tl_exact_task *task, tl_exact_piece *piece)
+void tl_exact_whole(const tl_exact_task *task, tl_certify_piece *piece)
 {
     const double pi = 3.1415926535897936; /* just above */
 
-    *piece = (tl_exact_piece){.upper = (double)INFINITY};
+    *piece = (tl_certify_piece){.upper = (double)INFINITY};
     for (size_t i = 0; i < task->dim; i++) {
         const bool angle = task->d == 2 && i % 2 == 1;
         piece->lo[i] = angle ? -pi : task->d == 2 || task->gaps ? 0 : -task->radius;
