@@ -4,15 +4,13 @@
 
 #include <string.h>
 
-/* g = ||A|| R^2 about the origin. */
-static void origin_g(arb_t g, const tl_certify_facts *f, size_t h)
+void tl_certify_g_origin(arb_t g, const tl_certify_facts *f, size_t h)
 {
     arb_sqr(g, f->radius_origin, f->prec);
     arb_mul(g, g, f->head[h].norm_a, f->prec);
 }
 
-/* g = rho r and c = ||A|| r^2 about the centre. */
-static void centred(arb_t g, arb_t c, const tl_certify_facts *f, size_t h)
+void tl_certify_g_centred(arb_t g, arb_t c, const tl_certify_facts *f, size_t h)
 {
     arb_mul(g, f->head[h].rho, f->radius, f->prec);
     arb_sqr(c, f->radius, f->prec);
@@ -25,7 +23,7 @@ static void castin_general(arb_t value, const tl_certify_facts *f, size_t h)
     arb_t t;
 
     arb_init(t);
-    origin_g(value, f, h);
+    tl_certify_g_origin(value, f, h);
     arb_sqr(value, value, f->prec);
     arb_set_fmpz(t, f->n);
     arb_mul_2exp_si(t, t, 2);
@@ -43,7 +41,7 @@ static void castin_mean_field(arb_t value, const tl_certify_facts *f, size_t h)
     arb_t t;
 
     arb_init(t);
-    origin_g(value, f, h);
+    tl_certify_g_origin(value, f, h);
     arb_mul_2exp_si(t, value, 1);
     arb_exp(t, t, f->prec);
     arb_mul_ui(value, value, 3, f->prec);
@@ -58,7 +56,7 @@ static void half_softmax(arb_t value, const tl_certify_facts *f, size_t h)
     arb_t t;
 
     arb_init(t);
-    origin_g(value, f, h);
+    tl_certify_g_origin(value, f, h);
     arb_mul_fmpz(value, value, f->n, f->prec);
     arb_sqrt_fmpz(t, f->n, f->prec);
     arb_add(value, value, t, f->prec);
@@ -68,7 +66,7 @@ static void half_softmax(arb_t value, const tl_certify_facts *f, size_t h)
 /* 1 + 2g */
 static void newhouse(arb_t value, const tl_certify_facts *f, size_t h)
 {
-    origin_g(value, f, h);
+    tl_certify_g_origin(value, f, h);
     arb_mul_2exp_si(value, value, 1);
     arb_add_ui(value, value, 1, f->prec);
 }
@@ -79,7 +77,7 @@ static void sharp_inf2(arb_t value, const tl_certify_facts *f, size_t h)
     arb_t c;
 
     arb_init(c);
-    centred(value, c, f, h);
+    tl_certify_g_centred(value, c, f, h);
     arb_sqr(value, value, f->prec);
     arb_add_ui(value, value, 1, f->prec);
     arb_sqrt(value, value, f->prec);
@@ -94,7 +92,7 @@ static void w_infinity(arb_t value, const tl_certify_facts *f, size_t h)
     arb_t c;
 
     arb_init(c);
-    centred(value, c, f, h);
+    tl_certify_g_centred(value, c, f, h);
     arb_mul_2exp_si(value, value, 1);
     arb_add_ui(value, value, 1, f->prec);
     arb_add(value, value, c, f->prec);
@@ -108,7 +106,7 @@ static void causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
 
     arb_init(c);
     arb_init(t);
-    centred(value, c, f, h);
+    tl_certify_g_centred(value, c, f, h);
     arb_mul_2exp_si(value, value, 1);
     arb_expm1(t, value, f->prec);
     arb_sqrtpos(t, t, f->prec);
@@ -127,7 +125,7 @@ void tl_certify_sigmoid_suprema(arb_t top, arb_t change, const tl_certify_facts 
     arb_init(g);
     arb_init(t);
     arb_init(nearest);
-    origin_g(g, f, h);
+    tl_certify_g_origin(g, f, h);
     arb_set_d(t, f->state->layer->bias);
     arb_add(top, t, g, f->prec);
     arb_neg(top, top);

@@ -4,6 +4,10 @@
 
 #include "certify/internal.h"
 
+/* g = ||A|| R^2 about the origin; g = rho r and c = ||A|| r^2 about the centre. */
+void tl_certify_g_origin(arb_t g, const tl_certify_facts *f, size_t h);
+void tl_certify_g_centred(arb_t g, arb_t c, const tl_certify_facts *f, size_t h);
+
 /* min over b of the weighted Schur test, plus ||A|| r^2; README section 4.2. */
 void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);

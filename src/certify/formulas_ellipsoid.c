@@ -91,22 +91,20 @@ static void look_over(over *o, const shape *s, const tl_certify_head *H, const t
 {
     arb_ptr rho = o->rho, alpha = o->alpha;
     const slong prec = s->prec;
-    arb_mat_t K, A, M, c;
+    arb_mat_t A, M, c;
     arb_t size, t;
 
-    arb_mat_init(K, s->d, (slong)H->k);
     arb_mat_init(A, s->d, s->d);
     arb_mat_init(M, s->d, s->k);
     arb_mat_init(c, s->d, 1);
     arb_init(size);
     arb_init(t);
-    arb_mat_transpose(K, H->key_map);
-    arb_mat_mul(A, K, H->query_map, prec); /* query_map holds the scale */
+    tl_certify_logit_map(A, H, prec);
     arb_mat_frobenius_norm(size, A, prec);
     for (size_t j = 0; head->bq && j < H->k; j++) {
         arb_set_d(t, head->bq[j]);
         for (slong i = 0; i < s->d; i++)
-            arb_addmul(arb_mat_entry(c, i, 0), arb_mat_entry(K, i, j), t, prec);
+            arb_addmul(arb_mat_entry(c, i, 0), arb_mat_entry(H->key_map, j, i), t, prec);
     }
     arb_set_d(t, head->scale);
     arb_mat_scalar_mul_arb(c, c, t, prec);
@@ -132,7 +130,6 @@ static void look_over(over *o, const shape *s, const tl_certify_head *H, const t
     arb_mat_clear(c);
     arb_mat_clear(M);
     arb_mat_clear(A);
-    arb_mat_clear(K);
 }
 
 /* norm times the bound of `sharp-inf2` for g = rho r and c = alpha r, r = reach/norm: (norm^2 +

@@ -40,17 +40,6 @@ static void split(arb_t top, arb_t rest, const arb_mat_t A, slong prec)
     arb_clear(root);
 }
 
-/* A = K'(scale Q) */
-static void logit_map(arb_mat_t A, const tl_certify_head *H, slong prec)
-{
-    arb_mat_t K;
-
-    arb_mat_init(K, arb_mat_ncols(H->key_map), arb_mat_nrows(H->key_map));
-    arb_mat_transpose(K, H->key_map);
-    arb_mat_mul(A, K, H->query_map, prec);
-    arb_mat_clear(K);
-}
-
 /* e^(s/8 + e) (1 + min(g, (s + s^2/4)^(1/2) + e)) + g */
 void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h)
 {
@@ -68,7 +57,7 @@ void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h)
     arb_init(e);
     arb_init(g);
     arb_init(t);
-    logit_map(A, &state->head[h], prec);
+    tl_certify_logit_map(A, &state->head[h], prec);
     split(s, e, A, prec);
     arb_sqr(t, f->radius_origin, prec);
     arb_mul(s, s, t, prec);

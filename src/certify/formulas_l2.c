@@ -80,7 +80,7 @@ void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f)
 
 /* Row of a Frobenius norm at x = P_ii in [lo, hi] <= [1/n, 1], t = E(x) <= c. */
 typedef struct {
-    arb_t c, turn, one_weight, n1; /* turn = 1/(1 + c), where E has its maximum c; n - 1 */
+    arb_t c, turn, c2, n1; /* turn = 1/(1 + c), where E has its maximum c; c_2; n - 1 */
     ulong k;
 } fro_row;
 
@@ -112,11 +112,11 @@ static void fro_value(arb_t value, const fro_row *row, const arb_t x, const arb_
 
     arb_init(s);
     arb_mul(value, product, t, prec);
-    arb_mul(value, value, row->one_weight, prec);
+    arb_mul(value, value, row->c2, prec);
     arb_mul_ui(value, value, row->k, prec);
     arb_sqrtpos(value, value, prec);
     arb_add(s, x, t, prec);
-    arb_add(s, s, row->one_weight, prec);
+    arb_add(s, s, row->c2, prec);
     arb_addmul(value, s, t, prec);
     arb_mul_2exp_si(value, value, 2);
     arb_addmul_ui(value, x, row->k, prec);
@@ -177,7 +177,7 @@ static void fro_average(arb_t value, const fro_row *row, slong prec)
     arb_div_ui(first, first, 3, prec);
     arb_mul_ui(second, second, row->k + 8, prec);
     arb_div_ui(second, second, 9, prec);
-    arb_mul(t, first, row->one_weight, prec);
+    arb_mul(t, first, row->c2, prec);
     arb_add(value, t, first, prec);
     arb_add(value, value, second, prec);
     arb_mul_2exp_si(value, value, 2);
@@ -193,17 +193,19 @@ static void fro_average(arb_t value, const fro_row *row, slong prec)
 
 static void fro_init(fro_row *row, const fmpz_t seen, size_t k, slong prec)
 {
+    fmpz_t two;
+
     arb_init(row->c);
     arb_init(row->turn);
-    arb_init(row->one_weight);
+    arb_init(row->c2);
     arb_init(row->n1);
     row->k = k;
     tl_certify_l2_c(row->c, seen, prec);
     arb_add_ui(row->turn, row->c, 1, prec);
     arb_inv(row->turn, row->turn, prec);
-    arb_const_e(row->one_weight, prec);
-    arb_inv(row->one_weight, row->one_weight, prec);
-    arb_lambertw(row->one_weight, row->one_weight, 0, prec);
+    fmpz_init_set_ui(two, 2);
+    tl_certify_l2_c(row->c2, two, prec);
+    fmpz_clear(two);
     arb_set_fmpz(row->n1, seen);
     arb_sub_ui(row->n1, row->n1, 1, prec);
 }
@@ -212,7 +214,7 @@ static void fro_clear(fro_row *row)
 {
     arb_clear(row->c);
     arb_clear(row->turn);
-    arb_clear(row->one_weight);
+    arb_clear(row->c2);
     arb_clear(row->n1);
 }
 

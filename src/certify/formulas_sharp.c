@@ -11,8 +11,7 @@ static void take_pair(arb_t value, const tl_certify_facts *f, size_t h)
     arb_init(minus);
     arb_init(one);
     arb_init(pair);
-    arb_sqr(g, f->radius_origin, f->prec);
-    arb_mul(g, g, f->head[h].norm_a, f->prec);
+    tl_certify_g_origin(g, f, h);
     arb_one(one);
     arb_neg(minus, one);
     tl_certify_pair_norm(pair, g, minus, one);
@@ -52,21 +51,17 @@ static void top(arb_t value, const arb_mat_t S, const arb_t c, slong prec)
 /* 6.5 with <A e, e> in the numerical range of A. */
 void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h)
 {
-    const tl_certify_head *H = &f->state->head[h];
     const slong d = (slong)f->state->d, prec = f->prec;
     arb_mat_t A, T;
     arb_t c, g, least, most;
 
     arb_mat_init(A, d, d);
-    arb_mat_init(T, d, (slong)H->k);
+    arb_mat_init(T, d, d);
     arb_init(c);
     arb_init(g);
     arb_init(least);
     arb_init(most);
-    arb_mat_transpose(T, H->key_map);
-    arb_mat_mul(A, T, H->query_map, prec);
-    arb_mat_clear(T);
-    arb_mat_init(T, d, d);
+    tl_certify_logit_map(A, &f->state->head[h], prec);
     arb_mat_transpose(T, A);
     arb_mat_add(A, A, T, prec);
     arb_mat_scalar_mul_2exp_si(A, A, -1);
@@ -78,8 +73,7 @@ void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h
     arb_neg(least, least);
     arb_div(least, least, f->head[h].norm_a, prec);
     arb_div(most, most, f->head[h].norm_a, prec);
-    arb_sqr(g, f->radius_origin, prec);
-    arb_mul(g, g, f->head[h].norm_a, prec);
+    tl_certify_g_origin(g, f, h);
     tl_certify_pair_norm(value, g, least, most);
     arb_clear(most);
     arb_clear(least);

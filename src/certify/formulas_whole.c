@@ -1,6 +1,6 @@
 /* Formulas that combine heads in a way of their own: L2 and cosine attention. Statements:
  * src/bounds/README.md sections 10, 13 and 16.4. */
-#include "certify/formulas.h"
+#include "certify/l2.h"
 
 /* ||O|| (nu eps^(-1/2)) (sum_h L_h^2)^(1/2), L_h = tau (key ||K|| + query ||Q||) + value ||V||. */
 static void cosine(arb_t value, const tl_certify_facts *f, const arb_t key, const arb_t query,
@@ -68,20 +68,6 @@ void tl_certify_scsa_sharp(arb_t value, const tl_certify_facts *f)
     arb_clear(half);
 }
 
-/* c_n = W0((n-1)/e) */
-static void set_c(arb_t c, const tl_certify_facts *f)
-{
-    arb_t e;
-
-    arb_init(e);
-    arb_const_e(e, f->prec);
-    arb_set_fmpz(c, f->n);
-    arb_sub_ui(c, c, 1, f->prec);
-    arb_div(c, c, e, f->prec);
-    arb_lambertw(c, c, 0, f->prec);
-    arb_clear(e);
-}
-
 static size_t least_width(const tl_layer *layer)
 {
     size_t width = layer->head[0].k;
@@ -111,7 +97,7 @@ static void kim(arb_t value, const tl_certify_facts *f, ulong half)
     arb_div_ui(value, value, least_width(layer), prec);
     arb_sqrtpos(value, value, prec);
     arb_mul(value, value, f->norm_o, prec);
-    set_c(c, f);
+    tl_certify_l2_c(c, f->n, prec);
     arb_mul_2exp_si(c, c, 2);
     arb_add_ui(c, c, 1, prec);
     arb_mul(value, value, c, prec);
@@ -176,7 +162,7 @@ void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f)
     arb_one(t);
     if (layer->O) row_sums(t, layer->out, layer->values, layer->O, false, prec);
     arb_mul(value, value, t, prec);
-    set_c(t, f);
+    tl_certify_l2_c(t, f->n, prec);
     arb_mul_2exp_si(t, t, 2);
     arb_rsqrt_ui(u, least_width(layer), prec);
     arb_add(t, t, u, prec);

@@ -165,6 +165,16 @@ void tl_certify_head_init(tl_certify_head *H, const tl_certify_state *s, const t
     arb_clear(scale);
 }
 
+void tl_certify_logit_map(arb_mat_t A, const tl_certify_head *H, slong prec)
+{
+    arb_mat_t K;
+
+    arb_mat_init(K, arb_mat_ncols(H->key_map), arb_mat_nrows(H->key_map));
+    arb_mat_transpose(K, H->key_map);
+    arb_mat_mul(A, K, H->query_map, prec);
+    arb_mat_clear(K);
+}
+
 static void unit_clear(tl_certify_unit *u)
 {
     if (!u->inverse) return;

@@ -62,6 +62,8 @@ typedef struct {
 void tl_certify_head_init(tl_certify_head *H, const tl_certify_state *s, const tl_head *head,
                           size_t offset);
 void tl_certify_head_clear(tl_certify_head *H);
+/* A = K'(scale Q), d x d: the logits are <A x_i, x_j> and terms of the biases. */
+void tl_certify_logit_map(arb_mat_t A, const tl_certify_head *H, slong prec);
 
 /* Errors: TL_ERR_UNSUPPORTED (copies or mean field under a mask, mean field with kind sigmoid),
  * TL_ERR_SHAPE, TL_ERR_DOMAIN (constants of kind cosine), TL_ERR_MEMORY. */

@@ -14,10 +14,8 @@ void tl_certify_size_init(tl_certify_size *s, const tl_certify_facts *f)
 
 void tl_certify_size_of_head(tl_certify_size *s, const tl_certify_facts *f, size_t h)
 {
-    arb_mul(s->g, f->head[h].rho, f->radius, f->prec);
+    tl_certify_g_centred(s->g, s->c, f, h);
     arb_set(s->l, s->g);
-    arb_sqr(s->c, f->radius, f->prec);
-    arb_mul(s->c, s->c, f->head[h].norm_a, f->prec);
 }
 
 void tl_certify_size_clear(tl_certify_size *s)
