@@ -52,6 +52,9 @@ static const char *const problems[] = {
     "'heads':[{'Q':[[1,0.5]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]],'multiplicity':[1,4]",
     "'heads':[{'Q':[[1,0.5]],'V':[[1,1]]},{'Q':[[0.1,0.2],[1,2]],'V':[[1,-1]]}],"
     "'output':[[1,0.5],[0,2]]},'tokens':[[1,0],[0.5,0.25],[0,-1]]",
+    "'heads':[{'Q':[[1,0]],'V':[[1,0]]},{'Q':[[0,1]],'V':[[0,1]]},{'Q':[[3,1],[0,1]],'V':[[0,0]]}]}"
+    ","
+    "'tokens':[[1,0],[0,-1]]",
     "'heads':[{'Q':[[2]],'V':[[3]]}]},'tokens':[[1]]",
     "'heads':[{'Q':[[2,1]],'V':[[3,-1]]}]},'tokens':[[1,0],[0.5,0]]",
     "'heads':[{'Q':[[2,1]],'V':[[3,-1]]}]},'tokens':[[1,0],[0.5,0]],'multiplicity':[999,30000001]",
@@ -67,7 +70,7 @@ static const char *const problems[] = {
 };
 
 /* The first problem of kind sigmoid, of kind cosine and of kind l2. */
-enum { L2 = sizeof problems / sizeof problems[0] - 9, COSINE = L2 - 2, SIGMOID = COSINE - 4 };
+enum { L2 = sizeof problems / sizeof problems[0] - 10, COSINE = L2 - 2, SIGMOID = COSINE - 4 };
 
 /* By query of the same ball as the certificate's. */
 static double log_double(const tl_problem *problem, const tl_bound *bound)

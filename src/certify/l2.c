@@ -122,6 +122,7 @@ static void side_by_side(arb_t value, const tl_certify_facts *f, const tl_certif
     arb_init(scale);
     arb_init(t);
     for (size_t h = 0; h < f->heads; h++) {
+        if (arb_is_zero(norm[h].u) || arb_is_zero(norm[h].m)) continue;
         arb_mul(scale, norm[h].l, norm[h].u, prec);
         arb_div(scale, scale, norm[h].m, prec);
         arb_sqrt(scale, scale, prec);
