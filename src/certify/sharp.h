@@ -50,7 +50,7 @@ void tl_certify_weight_spread(arb_t spread, const arb_t gap, const arb_t product
                               const arb_t q, const arb_t v);
 
 /* 6.4 (iv): n |N|_2^2 + (lambda - 1) |N|_1^2 over rows of few tokens, lambda >= 1; +inf beyond 8
- * e^(2l) of them. (iii): of every number. */
+ * e^(2l) of them and for l outside [1/8, 4]. (iii): of every number. */
 void tl_certify_few_square(arb_t square, const tl_certify_size *s, double lambda, const arb_t most);
 void tl_certify_many_square(arb_t square, const tl_certify_size *s, double lambda,
                             const arb_t most);

@@ -1,4 +1,5 @@
-/* The same for few tokens. Statement: src/bounds/README.md section 6.4 (iv). */
+/* Rows with logits and projections at their extremes, few tokens. Statement: src/bounds/README.md
+ * section 6.4 (iv). */
 #include <math.h>
 
 #include "certify/sharp_extremes.h"

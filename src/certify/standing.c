@@ -77,7 +77,6 @@ tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *ou
         return TL_OK;
     }
     head = calloc(problem->layer->heads, sizeof *head);
-
     if (!head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for the heads");
     const tl_status facts =
         tl_bound_query_domain(&query, head, problem->layer, problem->measure, run->domain, NULL);
