@@ -98,6 +98,8 @@ TL_MUST_USE tl_status tl_layer_mask(tl_layer *layer, size_t n, const unsigned ch
 TL_MUST_USE tl_status tl_layer_mask_self(tl_layer *layer, size_t n, tl_error *err);
 /* Whether token i sees token j. */
 bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j);
+/* How many of the first n tokens token i sees. O(n). */
+size_t tl_layer_seen_by(const tl_layer *layer, size_t i, size_t n);
 TL_MUST_USE tl_status tl_layer_copy(tl_layer **out, const tl_layer *layer);
 void tl_layer_free(tl_layer *layer);
 /* Frees matrices and biases of heads, not the array. */

@@ -40,6 +40,14 @@ bool tl_layer_sees(const tl_layer *layer, size_t i, size_t j)
     return layer->mask == TL_MASK_NONE || j <= i;
 }
 
+size_t tl_layer_seen_by(const tl_layer *layer, size_t i, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t j = 0; j < n; j++) count += tl_layer_sees(layer, i, j);
+    return count;
+}
+
 static tl_status check_mask(const tl_layer *layer, const tl_measure *mu, tl_error *err)
 {
     if (layer->mask == TL_MASK_NONE) return TL_OK;

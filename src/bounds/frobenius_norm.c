@@ -95,11 +95,7 @@ static double masked_sum(row *r, const tl_layer *layer, size_t *count)
     double sum = 0;
 
     for (size_t l = 0; l <= n; l++) count[l] = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t length = 0;
-        for (size_t j = 0; j < n; j++) length += tl_layer_sees(layer, i, j);
-        count[length]++;
-    }
+    for (size_t i = 0; i < n; i++) count[tl_layer_seen_by(layer, i, n)]++;
     for (size_t l = 1; l <= n; l++)
         if (count[l] > 0) sum += (double)count[l] * at_length(r, (double)l);
     return sum;

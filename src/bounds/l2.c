@@ -108,9 +108,8 @@ static size_t longest_row(const tl_layer *layer)
     size_t longest = 0;
 
     for (size_t i = 0; i < n; i++) {
-        size_t length = 0;
         if (!tl_layer_sees(layer, i, i)) return 0;
-        for (size_t j = 0; j < n; j++) length += tl_layer_sees(layer, i, j);
+        const size_t length = tl_layer_seen_by(layer, i, n);
         if (length > longest) longest = length;
     }
     return longest;

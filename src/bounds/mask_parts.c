@@ -21,14 +21,6 @@ static size_t spread(const tl_layer *layer, size_t n, size_t first, bool *taken,
     return count;
 }
 
-static size_t row_length(const tl_layer *layer, size_t n, size_t i)
-{
-    size_t length = 0;
-
-    for (size_t j = 0; j < n; j++) length += tl_layer_sees(layer, i, j);
-    return length;
-}
-
 /* token[0..m) by ascending length: counting sort. list and length: as given, in any order. */
 static void sort_part(size_t m, size_t n, const size_t *list, const size_t *lengths, size_t *place,
                       size_t *token, size_t *length)
@@ -75,7 +67,7 @@ tl_status tl_bounds_mask_init(tl_bounds_mask *mask, const tl_layer *layer)
     mask->length = block + n;
     mask->start = mask->length + n;
     size_t *lengths = mask->start + n + 1, *list = lengths + n, *place = list + n;
-    for (size_t i = 0; i < n; i++) lengths[i] = row_length(layer, n, i);
+    for (size_t i = 0; i < n; i++) lengths[i] = tl_layer_seen_by(layer, i, n);
     mask->start[0] = 0;
     for (size_t i = 0; i < n; i++) {
         if (taken[i]) continue;

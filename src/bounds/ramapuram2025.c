@@ -44,9 +44,7 @@ static row_lengths lengths_of(const tl_bound_query *query)
     }
     double once = 0, squared = 0;
     for (size_t i = 0; i < query->layer->seen_n; i++) {
-        double length = 0;
-        for (size_t j = 0; j < query->layer->seen_n; j++)
-            length += tl_layer_sees(query->layer, i, j);
+        const double length = (double)tl_layer_seen_by(query->layer, i, query->layer->seen_n);
         once += length;
         squared += length * length;
     }

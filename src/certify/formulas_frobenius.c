@@ -12,8 +12,7 @@ static void row_lengths(arb_t once, arb_t squared, const tl_certify_facts *f)
     fmpz_init(b);
     if (layer->mask == TL_MASK_GENERAL) {
         for (size_t i = 0; i < layer->seen_n; i++) {
-            ulong length = 0;
-            for (size_t j = 0; j < layer->seen_n; j++) length += tl_layer_sees(layer, i, j);
+            const ulong length = tl_layer_seen_by(layer, i, layer->seen_n);
             fmpz_add_ui(a, a, length);
             fmpz_add_ui(b, b, length * length);
         }

@@ -195,11 +195,7 @@ static bool masked_sum(arb_t sum, rows *r, const tl_layer *layer)
     size_t *count = calloc(n + 1, sizeof *count);
 
     if (!count) return false;
-    for (size_t i = 0; i < n; i++) {
-        size_t length = 0;
-        for (size_t j = 0; j < n; j++) length += tl_layer_sees(layer, i, j);
-        count[length]++;
-    }
+    for (size_t i = 0; i < n; i++) count[tl_layer_seen_by(layer, i, n)]++;
     for (size_t l = 1; l <= n; l++)
         if (count[l] > 0) add_rows(sum, r, (double)l, (double)count[l]);
     free(count);

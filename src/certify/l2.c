@@ -42,8 +42,7 @@ void tl_certify_l2_seen(fmpz_t seen, const tl_certify_facts *f)
     fmpz_set(seen, f->n);
     if (layer->mask != TL_MASK_GENERAL) return;
     for (size_t i = 0; i < layer->seen_n; i++) {
-        ulong length = 0;
-        for (size_t j = 0; j < layer->seen_n; j++) length += tl_layer_sees(layer, i, j);
+        const ulong length = tl_layer_seen_by(layer, i, layer->seen_n);
         if (length > longest) longest = length;
     }
     fmpz_set_ui(seen, longest);
