@@ -8,8 +8,8 @@
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
  * causal-sharp, causal-riccati, local-ball, lofast and its forms, l2-2 and its forms, l2-ball,
- * masked-sharp, and kernel above width 64; every other is in ball arithmetic. Whether the
- * hypotheses of a bound hold is asked there for all.
+ * masked-sharp, kernel above width 64, and row-fro from 2^53 tokens on; every other is in ball
+ * arithmetic. Whether the hypotheses of a bound hold is asked there for all.
  *
  * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
  * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
