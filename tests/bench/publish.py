@@ -8,8 +8,12 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
+
+import ascents  # pylint: disable=wrong-import-position
+
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 BEGIN, END = "<!-- table of results/bench -->", "<!-- end of the table -->"
+ASCENTS = "<!-- table of ascents -->"
 
 
 def table(result):
@@ -30,11 +34,18 @@ def table(result):
     return "\n".join(rows + [END])
 
 
-def readme_table():
-    text = README.read_text()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        sys.exit(f"README.md: expected one '{BEGIN}' and one '{END}'")
-    return text[text.index(BEGIN):text.index(END) + len(END)]
+def between(path, begin, end):
+    text = path.read_text()
+    if text.count(begin) != 1 or text.count(end) != 1:
+        sys.exit(f"{path}: expected one '{begin}' and one '{end}'")
+    return text[text.index(begin):text.index(end) + len(end)]
+
+
+def tables(result, output):
+    """Each file, its table now and what it should be."""
+    ascents_table = "\n".join([ASCENTS, *ascents.table(result["panel"]), END])
+    for path, begin, new in ((README, BEGIN, table(result)), (output / "README.md", ASCENTS, ascents_table)):
+        yield path, between(path, begin, END), new
 
 
 def plot(path, settings, curves):
@@ -66,7 +77,6 @@ set title 'Cost against each size, exponents fitted to the larger half'
 
 
 def plot_profile(rows, output):
-    from ascents import profile
     factors = [2 ** (i / 4) for i in range(33)]
     plot(output / "profile.png", """set logscale x 2
 set yrange [0:1.02]
@@ -75,7 +85,7 @@ set xlabel 'evaluations, as a multiple of the fewest any method needed'
 set ylabel 'share of the runs solved (24 cells, 5 seeds)'
 set title 'Evaluations to 99.9 % of the best known value'
 """, [(method, "steps", zip(factors, shares))
-      for method, shares in profile(rows, "evaluations", factors).items()])
+      for method, shares in ascents.profile(rows, "evaluations", factors).items()])
 
 
 def publish(result, output):
@@ -83,8 +93,9 @@ def publish(result, output):
     (output / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
     plot_scaling(result["scaling"], output)
     plot_profile(result["panel"], output)
-    README.write_text(README.read_text().replace(readme_table(), table(result)))
-    print(f"written: {output}/bench.json, scaling.png, profile.png, and the table in {README.name}")
+    for path, old, new in tables(result, output):
+        path.write_text(path.read_text().replace(old, new))
+    print(f"written: {output}/bench.json, scaling.png, profile.png, and the tables in README.md and {output}/README.md")
 
 
 def main():
@@ -94,8 +105,9 @@ def main():
     if not path.exists():
         print(f"table of speeds not checked: no {path}; 'make bench-results' makes it")
         return
-    if readme_table() != table(json.loads(path.read_text())):
-        sys.exit(f"README.md: its table of speeds is not that of {path}: run 'make bench-results'")
+    for file, old, new in tables(json.loads(path.read_text()), path.parent):
+        if old != new:
+            sys.exit(f"{file}: its table is not that of {path}: run 'make bench-results'")
 
 
 if __name__ == "__main__":
