@@ -254,3 +254,22 @@ Test(layer, copies_own_their_arrays)
     tl_layer_free(copy);
     tl_layer_free(NULL);
 }
+
+Test(layer, who_sees_how_many)
+{
+    static const unsigned char seen[] = {0, 1, 1, 1, 0, 0, 1, 1, 1};
+    static const size_t all[] = {3, 3, 3}, before[] = {1, 2, 3}, marked[] = {2, 1, 3};
+    const size_t *expected[] = {all, before, marked};
+    const double A[] = {1}, V[] = {1};
+    tl_layer *layer;
+
+    cr_assert_eq(tl_layer_alloc_av(&layer, 1, 1, A, V), TL_OK);
+    for (int kind = 0; kind < 3; kind++) {
+        if (kind == 1) layer->mask = TL_MASK_CAUSAL;
+        if (kind == 2) cr_assert_eq(tl_layer_mask(layer, 3, seen, NULL), TL_OK);
+        for (size_t i = 0; i < 3; i++)
+            cr_expect_eq(tl_layer_seen_by(layer, i, 3), expected[kind][i], "%d, row %zu", kind, i);
+        if (kind != 2) cr_expect_eq(tl_layer_seen_by(layer, 1, 2), 2);
+    }
+    tl_layer_free(layer);
+}
