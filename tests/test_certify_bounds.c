@@ -101,36 +101,39 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
 static const struct {
     const char *key;
     double margin, above;
+    bool slow; /* asked for by `boxes` alone */
 } enclosed[] = {
-    {"castin-general", 1e-11, 0},
-    {"castin-mean-field", 1e-11, 0},
-    {"half-softmax", 1e-11, 0},
-    {"schur", 1e-11, 0},
-    {"kernel", 1e-11, 0},
-    {"exact-1d", 1e-10, 0},
-    {"l2-inf", 1e-10, 0},
-    {"l2-mean-field", 1e-9, 0},
-    {"l2-fro", 1e-9, 1e-6},
-    {"sharp", 1e-3, 0.02},
-    {"row-fro", 1e-10, 0.02},
-    {"numerical-range", 0.02, 0.02},
-    {"ellipsoid", 1e-8, 0.02},
-    {"newhouse-inf2", 1e-11, 0},
-    {"sharp-local", 1e-3, 0},
-    {"sharp-inf2", 1e-11, 0},
-    {"w-infinity", 1e-11, 0},
-    {"causal-closed", 1e-11, 0},
-    {"yudin-local", 1e-11, 0},
-    {"lipschitznorm", 1e-11, 0},
-    {"released-helper", 1e-11, 0},
-    {"sigmoid", 1e-11, 0},
-    {"sigmoid-fro", 1e-11, 0},
-    {"ellipsoid-inf2", 1e-8, 0},
-    {"scsa", 1e-11, 0},
-    {"scsa-sharp", 1e-11, 0},
-    {"kim-2", 1e-11, 0},
-    {"kim-2-printed", 1e-11, 0},
-    {"kim-inf", 1e-11, 0},
+    {"castin-general", 1e-11, 0, false},
+    {"castin-mean-field", 1e-11, 0, false},
+    {"half-softmax", 1e-11, 0, false},
+    {"schur", 1e-11, 0, false},
+    {"kernel", 1e-11, 0, false},
+    {"exact-1d", 1e-10, 0, false},
+    {"l2-inf", 1e-10, 0, false},
+    {"l2-mean-field", 1e-9, 0, false},
+    {"l2-fro", 1e-9, 1e-6, false},
+    {"l2-2", 1e-3, 1e-3, true},
+    {"l2-ball", 1e-3, 1e-3, true},
+    {"sharp", 1e-3, 0.02, true},
+    {"row-fro", 1e-10, 0.02, true},
+    {"numerical-range", 0.02, 0.02, true},
+    {"ellipsoid", 1e-8, 0.02, true},
+    {"newhouse-inf2", 1e-11, 0, false},
+    {"sharp-local", 1e-3, 0, false},
+    {"sharp-inf2", 1e-11, 0, false},
+    {"w-infinity", 1e-11, 0, false},
+    {"causal-closed", 1e-11, 0, false},
+    {"yudin-local", 1e-11, 0, false},
+    {"lipschitznorm", 1e-11, 0, false},
+    {"released-helper", 1e-11, 0, false},
+    {"sigmoid", 1e-11, 0, false},
+    {"sigmoid-fro", 1e-11, 0, false},
+    {"ellipsoid-inf2", 1e-8, 0, false},
+    {"scsa", 1e-11, 0, false},
+    {"scsa-sharp", 1e-11, 0, false},
+    {"kim-2", 1e-11, 0, false},
+    {"kim-2-printed", 1e-11, 0, false},
+    {"kim-inf", 1e-11, 0, false},
 };
 
 enum { ENCLOSED = sizeof enclosed / sizeof enclosed[0] };
@@ -141,6 +144,16 @@ static size_t index_of(const char *key)
 
     while (i < ENCLOSED && strcmp(enclosed[i].key, key) != 0) i++;
     return i;
+}
+
+/* Three tokens of L2 attention, and five on a line, where the search by doubles stays ahead of the
+ * forms. */
+static bool doubles_know_more(const tl_problem *problem, const char *key)
+{
+    const uint64_t n = problem->measure->n;
+
+    return (n == 3 || (n == 5 && problem->layer->head[0].k == 1)) &&
+           (strcmp(key, "l2-2") == 0 || strcmp(key, "l2-ball") == 0);
 }
 
 Test(certify_bounds, two_writings_agree)
@@ -156,8 +169,8 @@ Test(certify_bounds, two_writings_agree)
                                : "l2",
                   problems[i]);
         /* Boxes where copies, biases, an ellipsoid and a large g occur. */
-        const tl_certify_settings settings = {.boxes =
-                                                  i == 1 || i == 4 || i == 5 || i == 10 || i == 12};
+        const tl_certify_settings settings = {.boxes = i == 1 || i == 4 || i == 5 || i == 10 ||
+                                                       i == 12 || i >= L2};
         tl_certificate c = certify(&problem, &settings);
         cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
         for (size_t j = 0; j < c.bounds; j++) {
@@ -165,8 +178,9 @@ Test(certify_bounds, two_writings_agree)
             const char *key = row->bound->key;
             if (!row->applicable) continue;
             const size_t at = index_of(key);
-            if (at < ENCLOSED && enclosed[at].above > 0.01 && !settings.boxes) continue;
-            cr_expect_eq(row->enclosed, at < ENCLOSED, "%s", key);
+            if (at < ENCLOSED && enclosed[at].slow && !settings.boxes) continue;
+            cr_expect_eq(row->enclosed, at < ENCLOSED && !doubles_know_more(&problem, key),
+                         "problem %zu: %s", i, key);
             double log_value = log_double(&problem, row->bound) / log(10);
             seen[at]++;
             const double margin = (at < ENCLOSED ? enclosed[at].margin : 0) * (1 + fabs(log_value));
@@ -210,7 +224,7 @@ Test(certify_bounds, upper_ends)
         cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
         cr_assert_eq(tl_certify_upper(&problem, 1, &bound, &value, &upper, NULL), TL_OK);
         const size_t at = index_of(bound->key);
-        if (value.applicable && at < ENCLOSED && enclosed[at].above > 0.01)
+        if (value.applicable && at < ENCLOSED && enclosed[at].slow)
             cr_expect(fabs(upper.log10 * log(10) - value.log_value) <
                           8 * DBL_EPSILON * (1 + fabs(value.log_value)),
                       "%s: the double is taken where a formula is slow", bound->key);

@@ -269,6 +269,25 @@ Test(linalg, eigen_real)
     cr_assert_eq(count, 0);
 }
 
+/* A bent valley with its least value 1/4 at (1, 1); no number left of the origin. */
+static double valley(const void *context, const double *x)
+{
+    const double *height = context, bend = x[1] - x[0] * x[0];
+
+    return x[0] < 0 ? (double)NAN : *height + (1 - x[0]) * (1 - x[0]) + 4 * bend * bend;
+}
+
+Test(linalg, simplex)
+{
+    const double height = 0.25, step[] = {0.5, 0.5};
+    double x[] = {0.1, 2};
+
+    const double least = tl_simplex_minimise(valley, &height, 2, x, step);
+    cr_expect_float_eq(least, height, 1e-6);
+    cr_expect_float_eq(least, valley(&height, x), 0, "the value at the point returned");
+    cr_expect(fabs(x[0] - 1) < 1e-3 && fabs(x[1] - 1) < 1e-3, "%g, %g", x[0], x[1]);
+}
+
 Test(linalg, provider_is_named)
 {
     cr_assert_gt(strlen(tl_blas_provider()), 0);

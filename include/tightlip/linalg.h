@@ -81,6 +81,12 @@ TL_MUST_USE tl_status tl_eigen_symmetric(size_t n, const double *a, double *lamb
 TL_MUST_USE tl_status tl_eigen_real(size_t n, const double *a, double *lambda, double *q,
                                     size_t *count);
 
+/* Least value found of f over R^dim by the simplex of Nelder and Mead (GSL), twice, from x
+ * (overwritten with the best point), with these first steps. f may return NaN or INFINITY outside
+ * its domain. Out of memory: x as it was. Cost: at most 320 steps of one or two values of f. */
+double tl_simplex_minimise(double (*f)(const void *context, const double *x), const void *context,
+                           size_t dim, double *x, const double *step);
+
 /* A linear map known by its products. */
 typedef struct {
     size_t rows, cols;

@@ -4,6 +4,7 @@
 
 #include "bounds/l2.h"
 #include "bounds/l2_norm.h"
+#include "tightlip/linalg.h"
 
 /* Form D at fixed parameters: the maximum over t >= 0 of (G + G_m) / (limit e^t - a t + 1 + room),
  * G(t) = e^(-e t) (1 + g t), without and with the terms of |mu_i - y_i|^2 = c. */
@@ -100,7 +101,7 @@ double tl_bounds_l2_form_d(double n, size_t k, double lmax)
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         double tried[TL_BOUNDS_L2_PARAMETERS];
         for (int j = 0; j < TL_BOUNDS_L2_PARAMETERS; j++) tried[j] = starts[i][j];
-        const double value = tl_bounds_l2_minimise(guess, &f, TL_BOUNDS_L2_PARAMETERS, tried, step);
+        const double value = tl_simplex_minimise(guess, &f, TL_BOUNDS_L2_PARAMETERS, tried, step);
         if (!(value < best)) continue;
         best = value;
         for (int j = 0; j < TL_BOUNDS_L2_PARAMETERS; j++) x[j] = tried[j];

@@ -4,6 +4,7 @@
 
 #include "bounds/l2.h"
 #include "bounds/l2_norm.h"
+#include "tightlip/linalg.h"
 
 /* Form B with k free: delta R(delta)^2 over delta = e^(-v), R = 1 - delta + x min(E, l). */
 typedef struct {
@@ -70,7 +71,7 @@ double tl_bounds_l2_form_b(double n, size_t k, double lmax)
 
     if (n < 2) return 1;
     form_b f = {.n = n, .log_n1 = log(n - 1), .c = c, .lmax = lmax, .mode = log1p(c), .k = k};
-    (void)tl_bounds_l2_minimise(guess, &f, 1, x, step);
+    (void)tl_simplex_minimise(guess, &f, 1, x, step);
     f.x = exp(x[0]);
     return (top + sqrt(off_diagonal(&f, tl_bounds_l2_peak_certified))) * (1 + 8 * DBL_EPSILON);
 }

@@ -53,10 +53,7 @@ double tl_bounds_l2_peak_certified(double (*upper)(const void *context, const do
                                                    const double *hi),
                                    const void *context, double end);
 
-/* Least value found of f over R^dim by GSL's simplex from x (overwritten with the best point),
- * with these first steps. f may return NaN or INFINITY outside its domain. */
+/* Most parameters of a form. */
 enum { TL_BOUNDS_L2_PARAMETERS = 5 };
-double tl_bounds_l2_minimise(double (*f)(const void *context, const double *x), const void *context,
-                             size_t dim, double *x, const double *step);
 
 #endif

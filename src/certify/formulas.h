@@ -30,6 +30,13 @@ void tl_certify_kim_inf(arb_t value, const tl_certify_facts *f);
 void tl_certify_sharp_local(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_inf(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_2(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_ball(arb_t value, const tl_certify_facts *f);
+/* l2-form-a to l2-form-d. */
+void tl_certify_l2_only_a(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_only_b(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_only_c(arb_t value, const tl_certify_facts *f);
+void tl_certify_l2_only_d(arb_t value, const tl_certify_facts *f);
 void tl_certify_l2_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_row_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);

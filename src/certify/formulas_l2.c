@@ -36,7 +36,8 @@ static double choose(double k, double r)
 }
 
 /* 2r^2 + e^((2a-1) r^2/2) S^(-k/4) (1 + r (2/S)^(1/2)), S = a(2-a), r = ||U|| R, at one a. */
-static void over_measures(arb_t value, const tl_certify_facts *f, size_t k, const arb_t norm_u)
+void tl_certify_l2_over_measures(arb_t value, const tl_certify_facts *f, size_t k,
+                                 const arb_t norm_u)
 {
     const slong prec = f->prec;
     arb_t r, a, s, t;
@@ -75,7 +76,7 @@ static void over_measures(arb_t value, const tl_certify_facts *f, size_t k, cons
 
 void tl_certify_l2_mean_field(arb_t value, const tl_certify_facts *f)
 {
-    tl_certify_l2_combine(value, f, over_measures, true);
+    tl_certify_l2_combine(value, f, tl_certify_l2_over_measures, true);
 }
 
 /* Row of a Frobenius norm at x = P_ii in [lo, hi] <= [1/n, 1], t = E(x) <= c. */

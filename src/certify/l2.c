@@ -162,6 +162,25 @@ static void by_norms(arb_t value, const tl_certify_facts *f, const head_norms *n
     tl_certify_total_clear(&total);
 }
 
+/* L of head h: one value for all heads of a width, that of the largest ||U||. */
+static void bound_head(const tl_certify_facts *f, tl_certify_l2_bound *of_head,
+                       const tl_certify_l2_head *head, head_norms *norm, size_t h)
+{
+    size_t first = 0;
+    arb_t u;
+
+    while (head[first].k != head[h].k) first++;
+    if (first < h) {
+        arb_set(norm[h].l, norm[first].l);
+        return;
+    }
+    arb_init(u);
+    for (size_t i = h; i < f->heads; i++)
+        if (head[i].k == head[h].k) arb_max(u, u, norm[i].u, f->prec);
+    of_head(norm[h].l, f, head[h].k, u);
+    arb_clear(u);
+}
+
 void tl_certify_l2_combine(arb_t value, const tl_certify_facts *f, tl_certify_l2_bound *of_head,
                            bool spectral)
 {
@@ -174,8 +193,8 @@ void tl_certify_l2_combine(arb_t value, const tl_certify_facts *f, tl_certify_l2
         for (size_t h = 0; h < f->heads; h++) {
             tl_certify_l2_head_init(&head[h], f, h);
             norms_init(&norm[h], &head[h], f->prec);
-            of_head(norm[h].l, f, head[h].k, norm[h].u);
         }
+        for (size_t h = 0; h < f->heads; h++) bound_head(f, of_head, head, norm, h);
         by_norms(value, f, norm);
         if (spectral && f->heads > 1 && arb_is_finite(value)) {
             arb_init(beside);

@@ -22,9 +22,12 @@ void tl_certify_l2_c_star(arb_t c, const fmpz_t n, slong prec);
 /* The largest row sum on a line, Lambda_n of 16.1 and 16.2; from 10^8 tokens on that of 16.1. */
 void tl_certify_l2_line(arb_t value, const fmpz_t n, slong prec);
 
-/* A bound of ||J_g|| (or |J_g|_F) for head width k; norm_u = ||U||. +inf: none here. */
+/* A bound of ||J_g|| (or |J_g|_F) for head width k; norm_u: the largest ||U|| of such heads. +inf:
+ * none here. */
 typedef void tl_certify_l2_bound(arb_t value, const tl_certify_facts *f, size_t k,
                                  const arb_t norm_u);
+/* l2-mean-field, which holds at any n. */
+tl_certify_l2_bound tl_certify_l2_over_measures;
 /* Heads combined, section 17.8; spectral: form (iii) as well. */
 void tl_certify_l2_combine(arb_t value, const tl_certify_facts *f, tl_certify_l2_bound *of_head,
                            bool spectral);
