@@ -63,8 +63,8 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
 }
 
 /* Two-loop recursion for the ascent direction; falls back to the gradient when it does not climb.
- * Returns the slope along it. */
-static double direction(tl_ascent *a, const tl_search_problem *problem)
+ * *climb: the slope along it. */
+static tl_status direction(tl_ascent *a, const tl_search_problem *problem, double *climb)
 {
     const size_t dim = tl_layout_of(&a->here.at).dim;
     double alpha[MEMORY] = {0};
@@ -85,14 +85,16 @@ static double direction(tl_ascent *a, const tl_search_problem *problem)
         const double beta = a->rho[j] * tl_dot(dim, a->Y + j * dim, a->step);
         tl_axpy(dim, alpha[j] - beta, a->S + j * dim, a->step);
     }
-    if (a->used) tl_place_keep(problem, &a->here, a->step, a->y);
-    const double climb = tl_dot(dim, a->step, a->here.g);
-    if (a->used && climb > 1e-10 * tl_nrm2(dim, a->step) * tl_nrm2(dim, a->here.g)) return climb;
+    const tl_status status = a->used ? tl_place_keep(problem, &a->here, a->step, a->y) : TL_OK;
+    *climb = tl_dot(dim, a->step, a->here.g);
+    if (status || (a->used && *climb > 1e-10 * tl_nrm2(dim, a->step) * tl_nrm2(dim, a->here.g)))
+        return status;
     a->used = 0;
     memcpy(a->step, a->here.g, dim * sizeof(double));
     const double length = tl_nrm2(dim, a->step), most = FIRST_STEP;
     for (size_t i = 0; length > most && i < dim; i++) a->step[i] *= most / length;
-    return tl_dot(dim, a->step, a->here.g);
+    *climb = tl_dot(dim, a->step, a->here.g);
+    return TL_OK;
 }
 
 static double step_limit(const tl_ascent *a)
@@ -188,9 +190,10 @@ tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t ev
     int stalls = 0;
     while (ev->used < end && stalls < STALLS) {
         bool gained;
-        const double climb = direction(a, ev->problem);
+        double climb;
+        status = direction(a, ev->problem, &climb);
         const bool plain = a->used == 0;
-        status = line_search(a, ev, climb, end, &gained);
+        if (!status) status = line_search(a, ev, climb, end, &gained);
         if (status) break;
         if (!gained) {
             if (plain) {

@@ -20,9 +20,10 @@ typedef struct {
 tl_layout tl_layout_of(const tl_point *p);
 /* Value, g and normal of q->at. */
 TL_MUST_USE tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q);
-/* Keeps a step of tokens and masses from q to the constraints that hold its gradient back: there
- * neither out nor in. work: as long as step. */
-void tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step, double *work);
+/* Keeps a step from q to the constraints that hold its gradient back: there neither out nor in.
+ * work: as long as step. */
+TL_MUST_USE tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q,
+                                    double *step, double *work);
 /* *to is the feasible point nearest to *from + t step; value and gradient are left alone. */
 TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from,
                                     double t, const double *step, tl_point *to);

@@ -65,7 +65,8 @@ tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
     return status;
 }
 
-void tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step, double *work)
+tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step,
+                        double *work)
 {
     const tl_point *p = &q->at;
     const tl_layout at = tl_layout_of(p);
@@ -74,10 +75,12 @@ void tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *
     tl_domain_tangent_all(problem->domain, p->m, p->x, work);
     for (size_t i = 0; i < at.mass; i++)
         if (q->normal[i] < 0.0 || q->normal[i] > 0.0) step[i] = -work[i];
-    if (problem->n == 0 || p->integral) return;
-    for (size_t k = 0; k < p->m; k++)
+    for (size_t k = 0; problem->n && !p->integral && k < p->m; k++)
         if (p->log_mass[k] <= least_log_mass(problem) && q->normal[at.mass + k] < 0.0)
             step[at.mass + k] = 0.0;
+    if (!p->A) return TL_OK;
+    const tl_status status = tl_spectral_tangent(p->d, problem->norm_a, p->A, step + at.A);
+    return status ? status : tl_spectral_keep(p->d, q->normal + at.A, step + at.A);
 }
 
 tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from, double t,

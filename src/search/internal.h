@@ -104,6 +104,10 @@ TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A);
  * tangent cone). */
 TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G);
 
+/* Removes from the step S at A what moves singular values that the normal part N of the gradient
+ * presses against the bound. */
+TL_MUST_USE tl_status tl_spectral_keep(size_t d, const double *N, double *S);
+
 /* Local ascent (projected limited-memory BFGS, steps of the weak Wolfe conditions) from *p, at most
  * `evaluations` of them; *p becomes the best point seen. *stationary tells why it ended. */
 typedef struct tl_ascent tl_ascent;

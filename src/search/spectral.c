@@ -6,6 +6,9 @@
 
 #include "search/internal.h"
 
+/* Multipliers below this share of the largest are rounding. */
+static const double HELD = 1e-12;
+
 /* Room for small matrices, so that an evaluation allocates nothing. */
 enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + 2 * TL_SVD_SMALL };
 
@@ -68,6 +71,31 @@ tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G
                 tl_axpy(p, lambda[e] * q[e * p + i], q + e * p, H + i * p);
         tl_gemm('N', 'N', p, d, p, 1.0, H, p, vt, d, 0.0, T, d);
         tl_gemm('N', 'N', d, d, p, -1.0, u, d, T, d, 1.0, G, d);
+    }
+    if (work != room) free(work);
+    return status;
+}
+
+/* With N = sum_e lambda_e u_e v_e', the part of a gradient that tl_spectral_tangent took away, the
+ * singular values along the pairs (u_e, v_e) stay put to first order when the symmetric part of
+ * U' S V is zero. */
+tl_status tl_spectral_keep(size_t d, const double *N, double *S)
+{
+    double room[SMALL_WORK];
+    double *work = d <= TL_SVD_SMALL ? room : malloc((4 * d * d + d) * sizeof(double));
+    if (!work) return TL_ERR_MEMORY;
+    double *u = work, *vt = u + d * d, *B = vt + d * d, *T = B + d * d, *sigma = T + d * d;
+    const tl_status status = svd(d, N, u, sigma, vt);
+    size_t p = 0;
+    while (!status && p < d && sigma[p] > HELD * sigma[0]) p++;
+    if (p > 0) {
+        tl_gemm('T', 'N', p, d, d, 1.0, u, d, S, d, 0.0, T, d);
+        tl_gemm('N', 'T', p, p, d, 1.0, T, d, vt, d, 0.0, B, p);
+        for (size_t i = 0; i < p; i++)
+            for (size_t j = 0; j <= i; j++)
+                B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
+        tl_gemm('N', 'N', p, d, p, 1.0, B, p, vt, d, 0.0, T, d);
+        tl_gemm('N', 'N', d, d, p, -1.0, u, d, T, d, 1.0, S, d);
     }
     if (work != room) free(work);
     return status;
