@@ -126,6 +126,11 @@ TL_MUST_USE tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts
 tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
                                     const tl_domain *domain);
 
+/* Kind l2 in the coordinates of its one head, U = V A = I (src/bounds/README.md section 16), over
+ * n >= 1 tokens in R^width, anywhere: a layer of which only the facts are known. n is rounded up
+ * above 2^53. */
+void tl_bound_query_identity(tl_bound_query *query, tl_head_facts *head, uint64_t n, size_t width);
+
 /* Radius of a ball about the origin that holds every token behind a layer norm (or RMS norm):
  * sqrt(d) max_i |gain_i| + |shift|, rounded up, since normalised tokens have length at most
  * sqrt(d). gain (d) NULL: all 1; shift (d) NULL: zero. NaN when an entry is NaN. */

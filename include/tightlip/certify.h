@@ -147,6 +147,40 @@ typedef struct {
 TL_MUST_USE tl_status tl_certify_problem(const tl_problem *problem,
                                          const tl_certify_settings *settings, tl_certificate *out,
                                          tl_error *err);
+
+/* A star (src/bounds/README.md section 17.7): L2 attention in the coordinates of its head, U = V A
+ * = I, n tokens of which `centre` stand at 0 and the others at a e + rho e_i, e and e_i
+ * orthonormal; its norm on moves that permutations of the e_i leave alone is a lower bound of
+ * ||J||. */
+#define TL_STAR_SCHEMA "tightlip/star/1"
+
+typedef struct {
+    uint64_t n, centre; /* 1 <= centre < n */
+    double a, rho;
+    bool has_value;
+    double value; /* claimed */
+} tl_certified_star;
+
+/* A document of that schema with n, centre, a, rho and optionally norm ("2") and value; a new one
+ * (NULL when out of memory). Errors: TL_ERR_PARSE. */
+bool tl_certified_star_is(const json_t *document);
+TL_MUST_USE tl_status tl_certified_star_read(json_t *document, const char *label,
+                                             tl_certified_star *out, tl_error *err);
+json_t *tl_certified_star_write(const tl_certified_star *star);
+/* What tl_certify_lower, tl_certify_upper (value[i] of the query of tl_bound_query_identity; those
+ * that take milliseconds again by value[i]) and tl_certify_problem are for problems. A certificate
+ * has no norms of matrices, and bounds are those of that query. Errors: TL_ERR_ARGUMENT (centre out
+ * of range, a or rho not finite), TL_ERR_MEMORY. Cost: 0.1 ms at any n, and the bounds. */
+TL_MUST_USE tl_status tl_certify_star_lower(const tl_certified_star *star, tl_certified *lower,
+                                            tl_error *err);
+TL_MUST_USE tl_status tl_certify_star_upper(const tl_certified_star *star, size_t count,
+                                            const tl_bound *const *bound,
+                                            const tl_bound_value *value, tl_certified *upper,
+                                            tl_error *err);
+TL_MUST_USE tl_status tl_certify_star(const tl_certified_star *star,
+                                      const tl_certify_settings *settings, tl_certificate *out,
+                                      tl_error *err);
+
 void tl_certificate_clear(tl_certificate *certificate);
 /* True when a claim of the file, or a bound, has been contradicted. */
 bool tl_certificate_contradicts(const tl_certificate *certificate);

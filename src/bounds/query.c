@@ -189,6 +189,31 @@ static tl_status fill(tl_bound_query *query, tl_head_facts *head, const scratch 
     return TL_OK;
 }
 
+/* Above 2^53 the conversion may round down. */
+static double count_up(uint64_t n)
+{
+    return (double)n >= 0x1p53 ? nextafter((double)n, (double)INFINITY) : (double)n;
+}
+
+void tl_bound_query_identity(tl_bound_query *query, tl_head_facts *head, uint64_t n, size_t width)
+{
+    /* ||Q|| = width^(1/4) */
+    *head = (tl_head_facts){.norm_a = 1,
+                            .norm_v = 1,
+                            .norm_ov = 1,
+                            .norm_q = pow((double)width, 0.25) * (1 + 4 * DBL_EPSILON),
+                            .width = width};
+    *query = (tl_bound_query){.kind = TL_KIND_L2,
+                              .mask = TL_MASK_NONE,
+                              .n = count_up(n),
+                              .d = width,
+                              .radius = (double)INFINITY,
+                              .radius_origin = (double)INFINITY,
+                              .heads = 1,
+                              .head = head,
+                              .norm_o = 1};
+}
+
 tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const tl_layer *layer,
                               const tl_measure *measure, const double *centre, double radius,
                               tl_error *err)
@@ -220,9 +245,7 @@ tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *head, const 
                               .nu = layer->nu,
                               .tau = layer->tau,
                               .eps = layer->eps};
-    /* Above 2^53 the conversion may round down. */
-    if (!query->infinite) query->n = (double)measure->n;
-    if (query->n >= 0x1p53) query->n = nextafter(query->n, (double)INFINITY);
+    if (!query->infinite) query->n = count_up(measure->n);
     double *block = malloc((d * d + d + layer->out * d) * sizeof *block);
     if (!block) return tl_fail(err, TL_ERR_MEMORY, "layer: out of memory for its maps");
     s.A = block;

@@ -187,6 +187,12 @@ static void conclude(tl_certificate *out, bool decided)
             out->verdict = TL_VERDICT_REFUTES;
 }
 
+void tl_certify_defaults(tl_certify_settings *settings)
+{
+    if (settings->slack <= 0) settings->slack = default_slack;
+    if (settings->most_bits <= 0) settings->most_bits = TL_CERTIFY_MOST_BITS;
+}
+
 static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err)
 {
     const tl_problem *problem = run->problem;
@@ -199,8 +205,7 @@ static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err
                             .claim_log10 = problem->log10_value,
                             .heads = run->settings.norm_only ? 0 : heads,
                             .bounds = bounds};
-    if (run->settings.slack <= 0) run->settings.slack = default_slack;
-    if (run->settings.most_bits <= 0) run->settings.most_bits = TL_CERTIFY_MOST_BITS;
+    tl_certify_defaults(&run->settings);
     if (run->settings.against && !tl_bound_find(run->settings.against))
         return tl_fail(err, TL_ERR_ARGUMENT, "no bound has the key '%s'", run->settings.against);
     out->norm_a = calloc(heads, sizeof *out->norm_a);

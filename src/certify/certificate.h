@@ -14,6 +14,15 @@ typedef struct {
 
 void tl_certify_round(tl_enclosure *out, const arb_t ball, slong prec);
 
+/* Fills in what is left at zero. */
+void tl_certify_defaults(tl_certify_settings *settings);
+
+/* bound: the upper end of exp(log_value) as an exact number. */
+void tl_certify_from_logarithm(arb_t bound, double log_value);
+/* value: the ball whose lower end is certified; bound: a ball, or for a row without formula the
+ * number that the bound does not exceed; last: the largest precision. */
+tl_certified_standing tl_certify_compare(const arb_t bound, const arb_t value, bool last);
+
 /* Values and hypotheses of every bound by tightlip/bounds.h into out->bound. */
 TL_MUST_USE tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *out,
                                                tl_error *err);

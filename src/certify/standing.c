@@ -93,10 +93,10 @@ tl_status tl_certify_double_bounds(const tl_certify_run *run, tl_certificate *ou
     return status == TL_OK ? TL_OK : tl_fail(err, status, "out of memory for the bounds");
 }
 
-/* value: the ball whose lower end is certified; bound: a ball, or for a row without formula the
- * number that the bound does not exceed. */
-static tl_certified_standing compare(const arb_t bound, const arb_t value, long equal_bits)
+tl_certified_standing tl_certify_compare(const arb_t bound, const arb_t value, bool last)
 {
+    const long equal_bits = last ? EQUAL_BITS_AT_LAST : EQUAL_BITS;
+
     if (arb_gt(value, bound)) return TL_STANDS_EXCEEDED;
     if (arb_le(value, bound)) return TL_STANDS_ABOVE;
     return arb_rel_accuracy_bits(value) >= equal_bits && arb_rel_accuracy_bits(bound) >= equal_bits
@@ -104,8 +104,7 @@ static tl_certified_standing compare(const arb_t bound, const arb_t value, long 
                : TL_STANDS_OPEN;
 }
 
-/* The upper end of exp(log_value) as an exact number. */
-static void from_logarithm(arb_t bound, double log_value)
+void tl_certify_from_logarithm(arb_t bound, double log_value)
 {
     arb_zero(bound);
     if (log_value == -(double)INFINITY) return;
@@ -120,7 +119,7 @@ static bool bound_ball(arb_t ball, const tl_bound *bound, const tl_certify_facts
                        double log_value)
 {
     if (tl_certify_formula(ball, bound->key, f)) return true;
-    from_logarithm(ball, log_value);
+    tl_certify_from_logarithm(ball, log_value);
     return false;
 }
 
@@ -135,15 +134,14 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
     arb_init(bound);
     const bool quick = tl_certify_has_quick_formula(row->bound->key);
     if (run->settings.lower_only || (!run->settings.boxes && !quick))
-        from_logarithm(bound, run->log_value[i]);
+        tl_certify_from_logarithm(bound, run->log_value[i]);
     else if (!quick && row->enclosed && isfinite(row->value.high.value))
         arb_set_d(bound, row->value.high.value); /* a maximum over boxes gains nothing by digits */
     else
         row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
     tl_certify_round(&row->value, bound, f->prec);
     if (!row->enclosed) row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
-    if (row->bound->norm == out->norm)
-        row->standing = compare(bound, value, last ? EQUAL_BITS_AT_LAST : EQUAL_BITS);
+    if (row->bound->norm == out->norm) row->standing = tl_certify_compare(bound, value, last);
     if (row->standing == TL_STANDS_OPEN && row->counts)
         (void)snprintf(out->why, sizeof out->why, "the bound %s: in [%s, %s]", row->bound->key,
                        row->value.low.text, row->value.high.text);
@@ -206,7 +204,7 @@ tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bou
         if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key))
             (void)bound_ball(ball, bound[i], &f, value[i].log_value);
         else if (value[i].applicable)
-            from_logarithm(ball, value[i].log_value);
+            tl_certify_from_logarithm(ball, value[i].log_value);
         round_up(&upper[i], ball);
     }
     arb_clear(ball);

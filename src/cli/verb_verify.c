@@ -107,10 +107,9 @@ static void count_unreadable(tally *t, const char *label, tl_status status, cons
 static tl_status contradict(const tl_cli_item *item, const tl_certificate *c, tl_error *err)
 {
     char text[512];
-    tl_status status;
 
     if (c->verdict == TL_VERDICT_REFUTES) {
-        status = write_certificate(item, c, err);
+        const tl_status status = write_certificate(item, c, err);
         if (status != TL_OK) return status;
         (void)snprintf(text, sizeof text, "a bound is refuted; the certificate is %s",
                        item->certificate);
@@ -156,28 +155,47 @@ static bool is_wide(const tl_layer *layer)
     return layer->d * layer->values > 32768;
 }
 
-/* only: the one item there is, whose failure is that of the call. */
-static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_settings *settings,
-                        bool only, tl_error *err)
+static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
+                                 tl_certificate *c, tl_error *why)
 {
     tl_problem problem = {0};
-    tl_certificate c = {.verdict = TL_VERDICT_UNDECIDED};
-    tl_error why = item->error;
-    tl_status status = item->document != NULL ? TL_OK : item->error.status;
-
+    tl_certify_settings asked = *settings;
     bool referred = false;
-    if (status == TL_OK) status = read_item(item, &problem, &referred, &why);
+    tl_status status = read_item(item, &problem, &referred, why);
+
     if (status == TL_OK) {
-        tl_certify_settings asked = *settings;
         /* Trained layers are too wide for what costs more than a product with the direction, and of
          * the widest even the norms of their matrices cost minutes. */
         asked.enclose = settings->enclose && !referred;
         asked.lower_only = referred;
         asked.norm_only = referred && is_wide(problem.layer);
-        status = tl_certify_problem(&problem, &asked, &c, &why);
-        if (status != TL_OK) tl_error_prefix(&why, "%s", item->label);
+        status = tl_certify_problem(&problem, &asked, c, why);
+        if (status != TL_OK) tl_error_prefix(why, "%s", item->label);
     }
     tl_problem_clear(&problem);
+    return status;
+}
+
+static tl_status certify_star(const tl_cli_item *item, const tl_certify_settings *settings,
+                              tl_certificate *c, tl_error *why)
+{
+    tl_certified_star star;
+    const tl_status status = tl_certified_star_read(item->document, item->label, &star, why);
+
+    return status == TL_OK ? tl_certify_star(&star, settings, c, why) : status;
+}
+
+/* only: the one item there is, whose failure is that of the call. */
+static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_settings *settings,
+                        bool only, tl_error *err)
+{
+    tl_certificate c = {.verdict = TL_VERDICT_UNDECIDED};
+    tl_error why = item->error;
+    tl_status status = item->document != NULL ? TL_OK : item->error.status;
+
+    if (status == TL_OK)
+        status = tl_certified_star_is(item->document) ? certify_star(item, settings, &c, &why)
+                                                      : certify_problem(item, settings, &c, &why);
     if (status != TL_OK && only) {
         *err = why;
         return status;
@@ -266,13 +284,14 @@ const tl_cli_verb tl_cli_verb_verify = {
     .operands = "FILE|DIR ..",
     .summary = "rechecks witnesses in ball arithmetic against their claims and the bounds",
     .details =
-        "Takes the numbers of a witness file as exact, checks that its tokens lie in the domain, "
-        "and proves a lower bound of the norm, with an enclosure of every bound beside it. Of a "
-        "directory, every witness file and every record of cells.ndjson; weights and tokens that "
-        "it names by file are read from there and must not have changed. One line each: "
-        "confirmed, below claim, refutes KEY (with a certificate written beside the file: "
-        "FILE.certificate.json), outside, undecided. Exit code 3 when a claim or a bound is "
-        "contradicted. Bounds marked refuted count only when named.",
+        "Takes the numbers of a witness file (tokens, or four numbers of a star) as exact, checks "
+        "that its tokens lie in the domain, and proves a lower bound of the norm, with an "
+        "enclosure "
+        "of every bound beside it. Of a directory, every witness file and every record of "
+        "cells.ndjson; weights and tokens that it names by file are read from there and must not "
+        "have changed. One line each: confirmed, below claim, refutes KEY (with a certificate "
+        "written beside the file: FILE.certificate.json), outside, undecided. Exit code 3 when a "
+        "claim or a bound is contradicted. Bounds marked refuted count only when named.",
     .option = options,
     .options = VERIFY_COUNT,
     .least = 1,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tightlip/certify.h"
 #include "tightlip/problem.h"
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -79,7 +80,8 @@ static tl_status add_file(tl_cli_items *items, const char *path, bool among_othe
     if (status != TL_OK) document = NULL;
     if (status == TL_OK && among_others) {
         const char *schema = json_string_value(json_object_get(document, "schema"));
-        if (schema == NULL || strncmp(schema, "tightlip/problem/", 17) != 0) {
+        const bool problem = schema != NULL && strncmp(schema, "tightlip/problem/", 17) == 0;
+        if (!problem && !tl_certified_star_is(document)) {
             items->bare++;
             json_decref(document);
             return TL_OK;

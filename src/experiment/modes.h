@@ -54,7 +54,7 @@ bool tl_star_wanted(const tl_bindings *b);
 TL_MUST_USE tl_status tl_star_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
 /* The record of such a cell, as tl_record_make. */
 TL_MUST_USE tl_status tl_star_record(const tl_experiment *ex, const tl_cell *cell, char **out,
-                                     tl_error *err);
+                                     double *certify_seconds, tl_error *err);
 
 /* ---- images of a network (the group `network`) ---- */
 TL_MUST_USE tl_status tl_network_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);

@@ -244,7 +244,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     json_t *record = NULL;
     tl_status s = TL_OK;
 
-    if (cell->star) return tl_star_record(ex, cell, out, err);
+    if (cell->star) return tl_star_record(ex, cell, out, certify_seconds, err);
     if (best)
         found = (point){.layer = best->layer,
                         .measure = best->measure,

@@ -17,7 +17,7 @@ SLACK = 1e-10
 def outside(item):
     """How far the claim lies outside [lower, upper], in decades; negative: inside."""
     lower = item["lower_log10"]
-    if item["upper"] is None:  # trained weights: proven from below alone
+    if item["upper"] is None:  # trained weights and stars: proven from below alone
         return lower - item["claimed"]["log10"]
     mantissa, _, exponent = item["upper"].partition("e")  # past the double range as well
     upper = math.log10(float(mantissa)) + int(exponent or 0)
