@@ -144,7 +144,7 @@ plot \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound l2-form-a', \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound kim-2', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, slope 0.21 ± 0.01'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified, slope 0.21 ± 0.01'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
