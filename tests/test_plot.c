@@ -183,13 +183,44 @@ Test(plot, lines_join_medians)
     drawing_clear(&d);
 }
 
+/* Four points: Student's t with two degrees of freedom, (2p - 1) / sqrt(2p (1 - p)) at p = 0.975.
+ */
+Test(plot, intervals_of_fits)
+{
+    const double x[] = {0, 1, 2, 3}, y[] = {0.3, 1.25, 1.6, 2.65}, bad[] = {0, 1, NAN, 3};
+    tl_line fit;
+
+    cr_assert(tl_line_fit(x, y, 4, &fit));
+    cr_expect_float_eq(fit.half, 0.95 / sqrt(0.04875) * sqrt(0.087 / 2 / 5), 1e-12);
+    cr_expect_eq(fit.spread, 3);
+    cr_expect(!tl_line_fit(x, bad, 4, &fit));
+    cr_expect(!tl_line_fit(y, x, 2, &fit));
+    cr_expect(!tl_line_fit((double[]){1, 1, 1}, y, 3, &fit));
+}
+
+/* y = n^(1/2) but for the middle point: exponent 0.5, residuals -h, 2h, -h with h = log10(1.1)/3,
+ * interval 12.7062 sqrt(6 h^2 / (2 log10(10)^2)). */
+Test(plot, legends_with_intervals)
+{
+    static const char with[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [],"
+                                         "\"series\": [], \"fit\": true, \"interval\": true");
+    char *script = drawing_script(with, "n,lower_log10\n1,0\n10,0.5413926851582251\n100,1\n");
+
+    expect_in(script, "exponent 0.500 ± 0.304'");
+    free(script);
+    script = drawing_script(with, "n,lower_log10\n100,0\n100.2,0.5\n100.4,1\n");
+    expect_in(script, "no exponent: x is constant'");
+    expect_in(script, "'100.2' 2.0008");
+    free(script);
+}
+
 /* y = 2 x^0.75 with a known scatter: slope and its standard error by the textbook formula. */
 Test(plot, fitted_slopes)
 {
     double x[] = {0, 1, 2, 3, INFINITY};
     double y[] = {0.3, 1.25, 1.6, 2.65, 9};
     tl_curve curve = {.series = "s", .count = 5, .x = x, .y = y};
-    tl_fit fit;
+    tl_line fit;
 
     cr_assert(tl_fit_line(&curve, &fit));
     cr_expect_eq(fit.points, 4);

@@ -1,5 +1,6 @@
 /* The pictures of a results directory, and a gnuplot that fails. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,6 +39,31 @@ Test(plot_drawing, pictures_are_the_same_bytes_every_time)
     free(first);
     free(second);
     free(png);
+    scratch_clear(&dir);
+}
+
+/* Groups beside plot have files of their own; a name that is no name of a file is left alone. */
+Test(plot_drawing, several_plots_of_one_table)
+{
+    static const char group[] =
+        "{\"x\": \"n\", \"xlabel\": \"n\", \"ylabel\": \"y\", \"log\": \"xy\","
+        "\"y\": [\"lower\"], \"bounds\": [], \"series\": [], \"fit\": true}";
+    char manifest[2000];
+    scratch dir;
+    tl_error err = {0};
+
+    (void)snprintf(manifest, sizeof manifest,
+                   "{\"name\": \"t\", \"config\": {\"plot\": %s, \"plot_two\": %s, \"plots\": %s,"
+                   "\"plot_../up\": %s}}",
+                   group, group, group, group);
+    cr_assert(scratch_init(&dir));
+    write_results(&dir, manifest, "n,lower_log10\n1,0\n10,1\n100,2.5\n");
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    cr_expect(results_exist(dir.directory, "plot.png"));
+    cr_expect(results_exist(dir.directory, "plot_two.png"));
+    cr_expect(results_exist(dir.directory, "fit_two.csv"));
+    cr_expect(!results_exist(dir.directory, "plots.gp"));
+    cr_expect(!results_exist(dir.directory, "../up.gp"));
     scratch_clear(&dir);
 }
 

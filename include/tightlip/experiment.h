@@ -87,9 +87,21 @@ TL_MUST_USE tl_status tl_experiment_merge(const tl_experiment *experiment,
                                           const char *const *directories, size_t count,
                                           const tl_run_options *options, tl_error *err);
 
+/* Least squares of y on x. With logarithms on both axes slope is an exponent. */
+typedef struct {
+    size_t points;
+    double slope, error, half; /* standard error; half of the 95 % interval (Student) */
+    double intercept;
+    double spread; /* largest x - least x */
+} tl_line;
+
+/* False with fewer than three points, all x equal, or what is not finite. Cost: O(count). */
+bool tl_line_fit(const double *x, const double *y, size_t count, tl_line *out);
+
 /* Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv of a results
- * directory. Errors: TL_ERR_IO (files missing, gnuplot not found or failed, with its own message).
- */
+ * directory; a group plot_NAME beside the group plot of its config is drawn to files plot_NAME and
+ * fit_NAME.csv. Errors: TL_ERR_IO (files missing, gnuplot not found or failed, with its own
+ * message), TL_ERR_PARSE. */
 TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
 
 /* One self-contained HTML page over results directories, in that order: question, plot, a sortable

@@ -19,6 +19,9 @@ extern "C" {
  * TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_file_write(const char *path, const void *data, size_t size, tl_error *err);
 
+/* Makes the directory where there is none; its parents must exist. Errors: TL_ERR_IO. */
+TL_MUST_USE tl_status tl_file_make_directory(const char *path, tl_error *err);
+
 /* All bytes of the regular file at path, *size of them and a 0 behind them, owned by the caller
  * (free); directories, pipes and devices are refused. Errors: TL_ERR_IO, TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_file_read(const char *path, char **out, size_t *size, tl_error *err);

@@ -79,6 +79,9 @@ typedef struct {
     tl_products products;
 } tl_norm_settings;
 
+/* For norms at real inputs: a residual of 1e-5, far below what a table or a plot shows. */
+extern const tl_norm_settings tl_norm_settings_measured;
+
 typedef struct {
     double value;    /* |J v| / |v|, both in double precision: a lower bound to rounding however the
                         v was found */

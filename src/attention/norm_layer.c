@@ -5,6 +5,9 @@
 
 #include "attention/panels.h"
 
+const tl_norm_settings tl_norm_settings_measured = {.tolerance = 1e-5,
+                                                    .products = TL_PRODUCTS_SINGLE};
+
 enum { STEPS = 500, BASIS = 16 };
 static const double VALUE = 1e-6;
 /* What products in single precision reach: residuals carry the rounding of a product, a few hundred

@@ -94,3 +94,14 @@ tl_status tl_file_write(const char *path, const void *data, size_t size, tl_erro
     free(target);
     return s;
 }
+
+tl_status tl_file_make_directory(const char *path, tl_error *err)
+{
+    struct stat info;
+
+    if (mkdir(path, 0777) == 0) return TL_OK;
+    if (errno != EEXIST) return fail_errno(err, path, "the directory cannot be made");
+    if (stat(path, &info) != 0) return fail_errno(err, path, "cannot be examined");
+    if (S_ISDIR(info.st_mode)) return TL_OK;
+    return tl_fail(err, TL_ERR_IO, "%s: expected a directory, found a file", path);
+}

@@ -9,6 +9,7 @@
 #include <libconfig.h>
 
 #include "cli/cli.h"
+#include "tightlip/problem.h"
 
 enum { TEXT_SIZE = 512, PLACE_SIZE = 4096 };
 
@@ -116,4 +117,27 @@ json_t *tl_cli_list_experiments(bool json)
     }
     fprintf(stderr, "tightlip list: no experiments in ./experiments or %s\n", installed);
     return array;
+}
+
+json_t *tl_cli_list_plots(const char *directory, bool json)
+{
+    static const char *const ends[] = {".gp", ".svg", ".png"};
+    json_t *list = json_array(), *manifest = NULL, *plot;
+    char path[4400];
+    const char *group;
+    tl_error err = {0};
+
+    (void)snprintf(path, sizeof path, "%s/manifest.json", directory);
+    if (tl_problem_load_json(path, &manifest, &err) != TL_OK) return list;
+    json_object_foreach(json_object_get(manifest, "config"), group, plot)
+    {
+        for (size_t i = 0; strncmp(group, "plot", 4) == 0 && i < CLI_COUNT_OF(ends); i++) {
+            (void)snprintf(path, sizeof path, "%s/%.64s%s", directory, group, ends[i]);
+            if (access(path, F_OK) != 0) continue;
+            if (!json) puts(path);
+            tl_cli_json_append(&list, json_string(path));
+        }
+    }
+    json_decref(manifest);
+    return list;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "tightlip/transformer.h"
+#include "tightlip/words.h"
 
 enum { LAYERS_MOST = 256 };
 
@@ -45,6 +46,20 @@ typedef struct {
     size_t attacks;
 } layers_report;
 
+/* layers_input.c: what the model is to see; owned. */
+typedef struct {
+    uint32_t *id;
+    double *pixels;
+    size_t count;
+} layers_input;
+
+/* Either a file of pixels, or a text; vocabulary: directory of a trained model, which has its own,
+ * or NULL. */
+TL_MUST_USE tl_status layers_input_read(layers_input *out, const tl_transformer_config *c,
+                                        const char *pixels, const char *text,
+                                        const char *vocabulary, tl_numbering how, tl_error *err);
+void layers_input_clear(layers_input *input);
+
 /* id: as many as the longest text of the plan; vit: pixels. */
 TL_MUST_USE tl_status layers_measure(layers_report *report, const tl_transformer *model,
                                      const layers_plan *plan, const tl_transformer_input *input,
@@ -52,7 +67,15 @@ TL_MUST_USE tl_status layers_measure(layers_report *report, const tl_transformer
 void layers_report_clear(layers_report *report);
 
 void layers_print(const layers_report *report, const tl_transformer *model);
-void layers_print_csv(const layers_report *report);
+/* layers_files.c: the rows with the names of columns that data.csv of a run has; NULL when out of
+ * memory, owned by the caller. */
+char *layers_csv(const layers_report *report);
+/* data.csv, manifest.json and the plots, in a directory that is made where there is none. subject:
+ * what the model has seen. */
+TL_MUST_USE tl_status layers_write(const layers_report *report, const tl_transformer *model,
+                                   const char *subject, const char *directory, tl_error *err);
+/* "all" or the number. */
+const char *layers_head_text(char *text, size_t size, long head);
 json_t *layers_json(const layers_report *report, const tl_transformer *model);
 
 #endif

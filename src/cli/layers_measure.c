@@ -6,10 +6,6 @@
 #include "tightlip/linalg.h"
 #include "tightlip/search.h"
 
-/* A residual far below what a table shows. */
-static const tl_norm_settings settings_of_norms = {.tolerance = 1e-5,
-                                                   .products = TL_PRODUCTS_SINGLE};
-
 void layers_report_clear(layers_report *report)
 {
     free(report->row);
@@ -55,7 +51,7 @@ static tl_status measure_row(const tl_layer *layer, const tl_domain *domain, con
     tl_norm_result functional = {0};
     tl_status s = tl_measure_alloc(&mu, row->n, layer->d, x, NULL, NULL, err);
 
-    if (!s) s = tl_norm_layer(layer, mu, &settings_of_norms, NULL, &norm, err);
+    if (!s) s = tl_norm_layer(layer, mu, &tl_norm_settings_measured, NULL, &norm, err);
     if (!s) s = tl_norm_compute(layer, mu, TL_NORM_JT_F, NULL, &functional, err);
     if (!s) {
         row->norm = norm.value;
@@ -85,7 +81,7 @@ static tl_status adversarial_value(const tl_layer *layer, const tl_castin *token
         if (domain->kind != TL_DOMAIN_BALL) tl_domain_project(domain, x + i * d);
     }
     if (!s) s = tl_measure_alloc(&mu, n, d, x, NULL, NULL, err);
-    if (!s) s = tl_norm_layer(layer, mu, &settings_of_norms, NULL, &norm, err);
+    if (!s) s = tl_norm_layer(layer, mu, &tl_norm_settings_measured, NULL, &norm, err);
     *value = s ? (double)NAN : norm.value;
     tl_measure_free(mu);
     free(x);

@@ -1,39 +1,22 @@
 #include <math.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_fit.h>
-#include <gsl/gsl_math.h>
-
 #include "cli/layers.h"
+#include "tightlip/experiment.h"
 
-/* The exponent of y in x over the rows of one layer and head, and half of its 95 % interval
- * (Student). */
-typedef struct {
-    double exponent, half;
-    size_t points;
-} fitted;
-
-/* False with fewer than three lengths, or where x hardly varies (by less than 1 %). */
-static bool fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f, fitted *fit)
+/* The exponent of y in x over the rows of one layer and head. False with fewer than three lengths,
+ * or where x hardly varies (by less than 1 %). */
+static bool fit_rows(const layers_row *row, size_t count, bool over_radius, bool jt_f, tl_line *fit)
 {
-    double x[LAYERS_MOST], y[LAYERS_MOST], low = HUGE_VAL, high = -HUGE_VAL;
-    double intercept, c00, c01, c11, squares;
+    double x[LAYERS_MOST], y[LAYERS_MOST];
 
-    if (count < 3 || count > LAYERS_MOST) return false;
+    if (count > LAYERS_MOST) return false;
     for (size_t i = 0; i < count; i++) {
         x[i] = log(over_radius ? row[i].mean_radius : (double)row[i].n);
         y[i] = log(jt_f ? row[i].jt_f : row[i].norm);
         if (!isfinite(x[i]) || !isfinite(y[i])) return false;
-        low = fmin(low, x[i]);
-        high = fmax(high, x[i]);
     }
-    if (high - low < 0.01) return false;
-    if (gsl_fit_linear(x, 1, y, 1, count, &intercept, &fit->exponent, &c00, &c01, &c11, &squares))
-        return false;
-    fit->half = gsl_cdf_tdist_Pinv(0.975, (double)(count - 2)) * sqrt(c11);
-    fit->points = count;
-    return true;
+    return tl_line_fit(x, y, count, fit) && fit->spread > log(1.01);
 }
 
 /* Rows of one layer and head from i on. */
@@ -47,22 +30,13 @@ static size_t group_length(const layers_report *report, size_t i)
     return j - i;
 }
 
-static const char *head_text(char *text, size_t size, long head)
-{
-    if (head < 0)
-        (void)snprintf(text, size, "all");
-    else
-        (void)snprintf(text, size, "%ld", head);
-    return text;
-}
-
 static void print_fit(const char *what, const layers_row *row, size_t count, bool over_radius,
                       bool jt_f)
 {
-    fitted fit;
+    tl_line fit;
 
     if (fit_rows(row, count, over_radius, jt_f, &fit))
-        printf("  %s %.3f +- %.3f", what, fit.exponent, fit.half);
+        printf("  %s %.3f +- %.3f", what, fit.slope, fit.half);
     else if (count >= 3)
         printf("  %s - (no spread)", what);
 }
@@ -74,7 +48,7 @@ static void print_rows(const layers_report *report, size_t from, size_t count)
     for (size_t i = from; i < from + count; i++) {
         const layers_row *r = &report->row[i];
         printf("%5zu %5s %6zu %13.6g %13.6g %12.6g %12.6g", r->layer,
-               head_text(head, sizeof head, r->head), r->n, r->norm, r->jt_f, r->mean_radius,
+               layers_head_text(head, sizeof head, r->head), r->n, r->norm, r->jt_f, r->mean_radius,
                r->max_radius);
         if (r->bound) printf("  %s (%s)", tl_cli_format_log(bound, r->log_bound), r->bound);
         putchar('\n');
@@ -118,23 +92,6 @@ void layers_print(const layers_report *report, const tl_transformer *model)
     print_attacks(report);
 }
 
-void layers_print_csv(const layers_report *report)
-{
-    char head[24];
-
-    printf("layer,head,n,norm,residual,jt_f,mean_radius,max_radius,bound,bound_log10\n");
-    for (size_t i = 0; i < report->rows; i++) {
-        const layers_row *r = &report->row[i];
-        printf("%zu,%s,%zu,%.17g,%.3g,%.17g,%.17g,%.17g,", r->layer,
-               head_text(head, sizeof head, r->head), r->n, r->norm, r->residual, r->jt_f,
-               r->mean_radius, r->max_radius);
-        if (r->bound)
-            printf("%s,%.17g\n", r->bound, r->log_bound / M_LN10);
-        else
-            printf(",\n");
-    }
-}
-
 static json_t *head_json(long head)
 {
     return head < 0 ? json_string("all") : json_integer((json_int_t)head);
@@ -142,10 +99,10 @@ static json_t *head_json(long head)
 
 static json_t *fit_json(const layers_row *row, size_t count, bool over_radius, bool jt_f)
 {
-    fitted fit;
+    tl_line fit;
 
     if (!fit_rows(row, count, over_radius, jt_f, &fit)) return json_null();
-    return json_pack("{s:o, s:o, s:I}", "exponent", tl_cli_json_real(fit.exponent), "half",
+    return json_pack("{s:o, s:o, s:I}", "exponent", tl_cli_json_real(fit.slope), "half",
                      tl_cli_json_real(fit.half), "points", (json_int_t)fit.points);
 }
 

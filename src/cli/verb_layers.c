@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/experiments.h"
 #include "cli/layers.h"
 #include "cli/words.h"
-#include "tightlip/weights.h"
 #include "tightlip/words.h"
 
 #define LAYERS_OPTIONS(X)                                                                         \
@@ -15,7 +15,6 @@
     X(NUMBERING, "numbering", 0, CHOICE, "HOW", "words", 0, 0, tl_cli_numbering_words,            \
       "how the text becomes ids: words or bytes numbered, for random models; or it is a list "    \
       "of ids")                                                                                   \
-    X(IDS, "ids", 0, TEXT, "FILE", NULL, 0, 0, NULL, "a text as numbers of the vocabulary")       \
     X(PIXELS, "pixels", 0, TEXT, "FILE", NULL, 0, 0, NULL,                                        \
       "vit: an image as npy or safetensors, channels x side x side numbers")                      \
     X(LAYERS, "layers", 'l', TEXT, "LIST", NULL, 0, 0, NULL,                                      \
@@ -32,6 +31,8 @@
       "for each single head: N adversarial tokens against a search")                              \
     X(RESTARTS, "restarts", 'r', COUNT, "R", "2", 1, 1000000, NULL, "of that search")             \
     X(EVALUATIONS, "evaluations", 'e', COUNT, "E", "100", 1, 1000000000, NULL, "of each restart") \
+    X(OUTPUT, "output", 'o', TEXT, "DIR", NULL, 0, 0, NULL,                                       \
+      "data.csv and plots over n and over the mean length go here, exponents in the legends")     \
     X(CSV, "csv", 0, FLAG, NULL, NULL, 0, 0, NULL, "the rows as comma-separated values")
 
 enum {
@@ -82,8 +83,8 @@ static tl_status check_form(const tl_cli_call *call, tl_error *err)
                        "expected the directory of a model, or --random FAMILY with --config");
     if (v[LAYERS_RANDOM].given != v[LAYERS_CONFIG].given)
         return tl_fail(err, TL_ERR_ARGUMENT, "expected --random and --config together");
-    if (v[LAYERS_TEXT].given + v[LAYERS_IDS].given + v[LAYERS_PIXELS].given != 1)
-        return tl_fail(err, TL_ERR_ARGUMENT, "expected one of --text, --ids and --pixels");
+    if (v[LAYERS_TEXT].given == v[LAYERS_PIXELS].given)
+        return tl_fail(err, TL_ERR_ARGUMENT, "expected either --text or --pixels");
     return TL_OK;
 }
 
@@ -97,66 +98,6 @@ static tl_status open_model(const tl_cli_call *call, tl_transformer **out, tl_er
     if (call->operands > 0) return tl_transformer_open(out, call->operand[0], err);
     s = tl_transformer_config_read(&config, v[LAYERS_CONFIG].text, &family, err);
     return s ? s : tl_transformer_random(out, &config, v[LAYERS_SEED].count, err);
-}
-
-/* What the model is to see; id and pixels are owned by the caller. */
-typedef struct {
-    uint32_t *id;
-    double *pixels;
-    size_t count;
-} subject;
-
-static tl_status read_words(const tl_cli_call *call, subject *out, tl_error *err)
-{
-    const bool ids = call->value[LAYERS_IDS].given;
-    const char *path = call->value[ids ? LAYERS_IDS : LAYERS_TEXT].text;
-    const tl_numbering how =
-        ids ? TL_NUMBERING_IDS : (tl_numbering)call->value[LAYERS_NUMBERING].count;
-    /* A trained model has its vocabulary beside its weights. */
-    const char *vocabulary = call->operands > 0 ? call->operand[0] : NULL;
-
-    return tl_words_read(path, vocabulary, how, -1, &out->id, &out->count, err);
-}
-
-/* A matrix or a row of numbers as doubles, more indices in single precision. */
-static tl_status read_numbers(const tl_weights *file, double **out, size_t *count, tl_error *err)
-{
-    tl_weights_info about = {0};
-    size_t rows = 0, cols = 0;
-    float *single = NULL;
-    tl_status s;
-
-    if (tl_weights_count(file) != 1 || tl_weights_about(file, 0).rank < 3) {
-        s = tl_weights_read(file, NULL, out, &rows, &cols, err);
-        *count = rows * cols;
-        return s;
-    }
-    s = tl_weights_read_float(file, NULL, &single, &about, err);
-    if (s) return s;
-    *count = 1;
-    for (size_t k = 0; k < about.rank; k++) *count *= about.shape[k];
-    *out = malloc(*count * sizeof **out);
-    for (size_t i = 0; *out && i < *count; i++) (*out)[i] = (double)single[i];
-    free(single);
-    return *out ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu pixels", *count);
-}
-
-static tl_status read_pixels(const tl_cli_call *call, const tl_transformer_config *c, subject *out,
-                             tl_error *err)
-{
-    const char *path = call->value[LAYERS_PIXELS].text;
-    const size_t expected = c->channels * c->image * c->image;
-    tl_weights *file = NULL;
-    size_t count = 0;
-    tl_status s = tl_weights_open(&file, path, err);
-
-    if (!s) s = read_numbers(file, &out->pixels, &count, err);
-    if (!s && count != expected)
-        s = tl_fail(err, TL_ERR_SHAPE, "%s: expected %zu x %zu x %zu numbers, found %zu", path,
-                    c->channels, c->image, c->image, count);
-    out->count = c->positions;
-    tl_weights_close(file);
-    return s;
 }
 
 static tl_status plan_lengths(const tl_cli_call *call, size_t most, layers_plan *plan,
@@ -201,21 +142,67 @@ static tl_status make_plan(const tl_cli_call *call, const tl_transformer_config 
     return s ? s : plan_lengths(call, tokens < c->positions ? tokens : c->positions, plan, err);
 }
 
-static tl_status show(const tl_cli_call *call, const layers_report *report,
-                      const tl_transformer *model)
+/* What the model has seen, for a title. */
+static void name_subject(const tl_cli_call *call, char *text, size_t size)
 {
-    if (call->json) return tl_cli_json_print(layers_json(report, model));
+    const tl_cli_value *v = call->value;
+    const char *path = v[v[LAYERS_PIXELS].given ? LAYERS_PIXELS : LAYERS_TEXT].text;
+    const char *slash = strrchr(path, '/');
+    char model[120];
+
+    if (call->operands > 0)
+        (void)snprintf(model, sizeof model, "weights of %.100s", call->operand[0]);
+    else
+        (void)snprintf(model, sizeof model, "weights at initialisation");
+    (void)snprintf(text, size, "%s, %.70s", model, slash ? slash + 1 : path);
+}
+
+static tl_status write_files(const tl_cli_call *call, const layers_report *report,
+                             const tl_transformer *model, tl_error *err)
+{
+    char subject[200];
+
+    if (!call->value[LAYERS_OUTPUT].given) return TL_OK;
+    name_subject(call, subject, sizeof subject);
+    return layers_write(report, model, subject, call->value[LAYERS_OUTPUT].text, err);
+}
+
+static tl_status print_csv(const layers_report *report, tl_error *err)
+{
+    char *text = layers_csv(report);
+
+    if (!text) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    fputs(text, stdout);
+    free(text);
+    return TL_OK;
+}
+
+static tl_status show(const tl_cli_call *call, const layers_report *report,
+                      const tl_transformer *model, tl_error *err)
+{
+    const char *directory = call->value[LAYERS_OUTPUT].text;
+    tl_status s = TL_OK;
+
+    if (call->json) {
+        json_t *document = layers_json(report, model);
+        if (directory)
+            (void)json_object_set_new(document, "files", tl_cli_list_plots(directory, true));
+        return tl_cli_json_print(document);
+    }
     if (call->value[LAYERS_CSV].given)
-        layers_print_csv(report);
+        s = print_csv(report, err);
     else
         layers_print(report, model);
+    if (!directory || s || call->value[LAYERS_CSV].given) return s;
+    printf("%s/data.csv\n%s/manifest.json\n", directory, directory);
+    json_decref(tl_cli_list_plots(directory, false));
     return TL_OK;
 }
 
 static tl_status run_layers(tl_cli_call *call, tl_error *err)
 {
     tl_transformer *model = NULL;
-    subject seen = {0};
+    layers_input seen = {0};
     layers_plan plan;
     layers_report report = {0};
     tl_status s = check_form(call, err);
@@ -225,18 +212,19 @@ static tl_status run_layers(tl_cli_call *call, tl_error *err)
         (tl_transformer_about(model)->family == TL_FAMILY_VIT) != call->value[LAYERS_PIXELS].given)
         s = tl_fail(err, TL_ERR_ARGUMENT, "expected --pixels for vit, and a text for the others");
     if (!s)
-        s = call->value[LAYERS_PIXELS].given
-                ? read_pixels(call, tl_transformer_about(model), &seen, err)
-                : read_words(call, &seen, err);
+        s = layers_input_read(&seen, tl_transformer_about(model), call->value[LAYERS_PIXELS].text,
+                              call->value[LAYERS_TEXT].text,
+                              call->operands > 0 ? call->operand[0] : NULL,
+                              (tl_numbering)call->value[LAYERS_NUMBERING].count, err);
     if (!s) s = make_plan(call, tl_transformer_about(model), seen.count, &plan, err);
     if (!s) {
         const tl_transformer_input input = {.id = seen.id, .pixels = seen.pixels};
         s = layers_measure(&report, model, &plan, &input, err);
     }
-    if (!s) s = show(call, &report, model);
+    if (!s) s = write_files(call, &report, model, err);
+    if (!s) s = show(call, &report, model, err);
     layers_report_clear(&report);
-    free(seen.id);
-    free(seen.pixels);
+    layers_input_clear(&seen);
     tl_transformer_free(model);
     return s;
 }
@@ -252,7 +240,10 @@ const tl_cli_verb tl_cli_verb_layers = {
         "it, which is no Lipschitz constant; mean and largest length of the tokens; exponents of "
         "both in n, and of the norm in the mean length, with 95 % intervals. MODEL is a directory "
         "with config.json and model.safetensors (or its shards) as published on model hubs; a text "
-        "needs its vocabulary (vocab.json and merges.txt, or vocab.txt) there too.",
+        "needs its vocabulary (vocab.json and merges.txt, or vocab.txt) there too. With --output "
+        "the rows are written to data.csv, with the columns of a run's, and drawn: plot (over n), "
+        "plot_radius (over the mean length), and plot_heads and plot_heads_radius where whole "
+        "layers and single heads were asked for; tightlip plot DIR draws them again.",
     .option = options,
     .options = LAYERS_COUNT,
     .most = 1,

@@ -1,20 +1,16 @@
 #include "cli/cli.h"
+#include "cli/experiments.h"
 
 #include "tightlip/experiment.h"
 
 static tl_status run_plot(tl_cli_call *call, tl_error *err)
 {
-    static const char *const files[] = {"plot.gp", "plot.svg", "plot.png"};
     const char *directory = call->operand[0];
     json_t *list;
     tl_status status = tl_experiment_plot(directory, err);
 
     if (status != TL_OK) return status;
-    list = json_array();
-    for (size_t i = 0; i < CLI_COUNT_OF(files); i++) {
-        if (!call->json) printf("%s/%s\n", directory, files[i]);
-        tl_cli_json_append(&list, json_sprintf("%s/%s", directory, files[i]));
-    }
+    list = tl_cli_list_plots(directory, call->json);
     if (call->json)
         return tl_cli_json_print(json_pack("{s:s,s:o}", "directory", directory, "files", list));
     json_decref(list);

@@ -6,6 +6,9 @@
 
 #include "experiment/plot.h"
 
+/* Decades; a range below a factor of two may hold no round number. */
+#define NARROW 0.3
+
 static double number_key(const json_t *plot, const char *key)
 {
     const json_t *value = json_object_get(plot, key);
@@ -174,7 +177,7 @@ void tl_axis_colour_tics(tl_buffer *b, const tl_axis *axis, bool log)
 {
     if (!log)
         linear_tics(b, axis);
-    else if (axis->high - axis->low < 0.3)
+    else if (axis->high - axis->low < NARROW)
         narrow_log_tics(b, axis);
     else
         log_tics(b, axis);
@@ -187,6 +190,8 @@ void tl_axis_tics(tl_buffer *b, const tl_plot *p, const tl_axis *axis, bool x)
         category_tics(b, p);
     else if (x && value_tics(b, p, axis))
         ; /* written */
+    else if ((x ? p->xlog : p->ylog) && axis->high - axis->low < NARROW && !axis->has_infinity)
+        narrow_log_tics(b, axis);
     else if (x ? p->xlog : p->ylog)
         log_tics(b, axis);
     else

@@ -1,7 +1,7 @@
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_fit.h>
 
 #include "experiment/plot.h"
@@ -15,19 +15,33 @@ static size_t finite_points(const tl_curve *curve)
     return count < 3 || !(curve->x[0] < curve->x[count - 1]) ? 0 : count;
 }
 
-bool tl_fit_line(const tl_curve *curve, tl_fit *out)
+bool tl_line_fit(const double *x, const double *y, size_t count, tl_line *out)
 {
-    double c00, c01, c11, squares;
-    const size_t count = finite_points(curve);
+    double c00, c01, c11, squares, low = (double)INFINITY, high = -(double)INFINITY;
 
-    if (count == 0) return false;
-    *out = (tl_fit){.points = count};
-    (void)snprintf(out->series, sizeof out->series, "%s", curve->series);
-    if (gsl_fit_linear(curve->x, 1, curve->y, 1, count, &out->intercept, &out->slope, &c00, &c01,
-                       &c11, &squares))
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, x[i]);
+        high = fmax(high, x[i]);
+    }
+    if (count < 3 || !(low < high)) return false;
+    *out = (tl_line){.points = count, .spread = high - low};
+    if (gsl_fit_linear(x, 1, y, 1, count, &out->intercept, &out->slope, &c00, &c01, &c11, &squares))
         return false;
     out->error = sqrt(c11);
+    out->half = gsl_cdf_tdist_Pinv(0.975, (double)(count - 2)) * out->error;
     return isfinite(out->slope) && isfinite(out->error);
+}
+
+bool tl_fit_line(const tl_curve *curve, tl_line *out)
+{
+    const size_t count = finite_points(curve);
+
+    return count > 0 && tl_line_fit(curve->x, curve->y, count, out);
+}
+
+bool tl_fit_has_spread(const tl_plot *plot, const tl_line *fit)
+{
+    return !plot->xlog || fit->spread > log10(1.01);
 }
 
 bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, double *error)

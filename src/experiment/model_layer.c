@@ -29,9 +29,8 @@ bool tl_has_model(const config_setting_t *attention)
 tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, tl_norm_result *out,
                         tl_error *err)
 {
-    const tl_norm_settings settings = {.tolerance = 1e-5, .products = TL_PRODUCTS_SINGLE};
     tl_norm_layer_result norm;
-    const tl_status s = tl_norm_layer(layer, mu, &settings, NULL, &norm, err);
+    const tl_status s = tl_norm_layer(layer, mu, &tl_norm_settings_measured, NULL, &norm, err);
 
     if (s) return s;
     *out = (tl_norm_result){.log_value = log(norm.value),

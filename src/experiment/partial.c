@@ -15,17 +15,6 @@ static tl_status io_error(tl_error *err, const char *path, const char *step)
     return tl_fail(err, TL_ERR_IO, "%s: %s: %s", path, step, strerror(errno));
 }
 
-static tl_status make_directory(const char *directory, tl_error *err)
-{
-    struct stat info;
-
-    if (mkdir(directory, 0777) == 0) return TL_OK;
-    if (errno != EEXIST) return io_error(err, directory, "the directory cannot be made");
-    if (stat(directory, &info) != 0) return io_error(err, directory, "cannot be examined");
-    if (S_ISDIR(info.st_mode)) return TL_OK;
-    return tl_fail(err, TL_ERR_IO, "%s: expected a directory, found a file", directory);
-}
-
 /* Text of a file, or NULL when there is none. */
 static tl_status read_if_there(const char *path, char **text, tl_error *err)
 {
@@ -141,7 +130,7 @@ tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directo
                                     tl_error *err)
 {
     /* First of all: the manifest says where data lie as seen from there. */
-    tl_status s = make_directory(directory, err);
+    tl_status s = tl_file_make_directory(directory, err);
     char *path = tl_results_path(directory, "manifest.json.partial");
     char *text = s ? NULL : manifest_text(ex, directory, seed, 0, 0);
 
@@ -156,7 +145,7 @@ tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const tl_run_o
                           uint64_t seed, tl_error *err)
 {
     const char *directory = options->directory;
-    tl_status s = make_directory(directory, err);
+    tl_status s = tl_file_make_directory(directory, err);
 
     *p = (tl_partial){.directory = directory, .end = ex->cells};
     if (options->shards > 0) {

@@ -10,27 +10,34 @@
 #include "tightlip/file.h"
 
 typedef struct {
-    char *manifest_path, *data, *script, *svg, *png, *svg_new, *png_new, *fit;
+    char *script, *svg, *png, *svg_new, *png_new, *fit;
 } paths;
 
-static bool find_paths(paths *p, const char *directory)
+static char *name_path(const char *directory, const char *stem, const char *end)
 {
-    *p = (paths){.manifest_path = tl_results_path(directory, "manifest.json"),
-                 .data = tl_results_path(directory, "data.csv"),
-                 .script = tl_results_path(directory, "plot.gp"),
-                 .svg = tl_results_path(directory, "plot.svg"),
-                 .png = tl_results_path(directory, "plot.png"),
-                 .svg_new = tl_results_path(directory, "plot.svg.partial"),
-                 .png_new = tl_results_path(directory, "plot.png.partial"),
-                 .fit = tl_results_path(directory, "fit.csv")};
-    return p->manifest_path && p->data && p->script && p->svg && p->png && p->svg_new &&
-           p->png_new && p->fit;
+    char name[96];
+
+    (void)snprintf(name, sizeof name, "%s%s", stem, end);
+    return tl_results_path(directory, name);
+}
+
+/* Files of the group plot or plot_NAME. */
+static bool find_paths(paths *p, const char *directory, const char *group)
+{
+    char fit[80];
+
+    (void)snprintf(fit, sizeof fit, "fit%s", group + strlen("plot"));
+    *p = (paths){.script = name_path(directory, group, ".gp"),
+                 .svg = name_path(directory, group, ".svg"),
+                 .png = name_path(directory, group, ".png"),
+                 .svg_new = name_path(directory, group, ".svg.partial"),
+                 .png_new = name_path(directory, group, ".png.partial"),
+                 .fit = name_path(directory, fit, ".csv")};
+    return p->script && p->svg && p->png && p->svg_new && p->png_new && p->fit;
 }
 
 static void free_paths(paths *p)
 {
-    free(p->manifest_path);
-    free(p->data);
     free(p->script);
     free(p->svg);
     free(p->png);
@@ -39,23 +46,36 @@ static void free_paths(paths *p)
     free(p->fit);
 }
 
-static tl_status read_inputs(const paths *p, json_t **manifest, tl_table *table, tl_error *err)
+static tl_status read_manifest(const char *path, json_t **manifest, tl_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     json_error_t where;
-    tl_status s = tl_file_read(p->manifest_path, &text, &size, err);
+    tl_status s = tl_file_read(path, &text, &size, err);
 
     if (s) return s;
     *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     free(text);
-    if (!*manifest)
-        return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", p->manifest_path, where.line, where.text);
+    if (!*manifest) return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", path, where.line, where.text);
     if (!json_is_object(json_object_get(json_object_get(*manifest, "config"), "plot")))
-        return tl_fail(err, TL_ERR_PARSE, "%s: config.plot: expected an object, found none",
-                       p->manifest_path);
-    s = tl_file_read(p->data, &text, &size, err);
-    return s ? s : tl_table_parse(table, p->data, text, err);
+        return tl_fail(err, TL_ERR_PARSE, "%s: config.plot: expected an object, found none", path);
+    return TL_OK;
+}
+
+static tl_status read_inputs(const char *directory, json_t **manifest, tl_table *table,
+                             tl_error *err)
+{
+    char *path = tl_results_path(directory, "manifest.json");
+    char *data = tl_results_path(directory, "data.csv"), *text = NULL;
+    size_t size = 0;
+    tl_status s = path && data ? read_manifest(path, manifest, err)
+                               : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+
+    if (!s) s = tl_file_read(data, &text, &size, err);
+    if (!s) s = tl_table_parse(table, data, text, err);
+    free(path);
+    free(data);
+    return s;
 }
 
 /* fit.csv: the log-log slope of every found curve, and C of C x^exponent where one is given. */
@@ -70,7 +90,7 @@ static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
     tl_buffer_text(&b, exponent ? ",exponent,constant,constant_error\n" : "\n");
     for (size_t c = 0; c < plot->curves; c++) {
         const tl_curve *curve = &plot->curve[c];
-        tl_fit fit;
+        tl_line fit;
         if (curve->bound || !tl_fit_line(curve, &fit)) continue;
         tl_buffer_print(&b, "%s,\"%s\",%zu,%.17g,%.17g,%.17g", curve->key, curve->series,
                         fit.points, fit.slope, fit.error, fit.intercept);
@@ -105,10 +125,9 @@ static tl_status curves_script(const json_t *plot, const tl_table *table, const 
     return s;
 }
 
-static tl_status make_script(const tl_table *table, const json_t *manifest, const paths *p,
-                             char **script, tl_error *err)
+static tl_status make_script(const json_t *plot, const tl_table *table, const json_t *manifest,
+                             const paths *p, char **script, tl_error *err)
 {
-    const json_t *plot = json_object_get(json_object_get(manifest, "config"), "plot");
     const char *kind = json_string_value(json_object_get(plot, "kind"));
 
     if (kind && strcmp(kind, "map") == 0) return tl_map_script(plot, table, manifest, script, err);
@@ -129,21 +148,43 @@ static tl_status draw(const char *script, const paths *p, tl_error *err)
     return s;
 }
 
-tl_status tl_experiment_plot(const char *directory, tl_error *err)
+static tl_status draw_group(const char *directory, const char *group, const json_t *plot,
+                            const tl_table *table, const json_t *manifest, tl_error *err)
 {
     paths p;
-    json_t *manifest = NULL;
-    tl_table table = {0};
     char *script = NULL;
-    tl_status s = find_paths(&p, directory)
-                      ? read_inputs(&p, &manifest, &table, err)
+    tl_status s = find_paths(&p, directory, group)
+                      ? make_script(plot, table, manifest, &p, &script, err)
                       : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
 
-    if (!s) s = make_script(&table, manifest, &p, &script, err);
     if (!s) s = draw(script, &p, err);
     free(script);
+    free_paths(&p);
+    return s;
+}
+
+static bool is_group(const char *key)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+    return strncmp(key, "plot", 4) == 0 && (key[4] == '\0' || key[4] == '_') && strlen(key) <= 64 &&
+           strspn(key, letters) == strlen(key);
+}
+
+tl_status tl_experiment_plot(const char *directory, tl_error *err)
+{
+    json_t *manifest = NULL, *config, *plot;
+    tl_table table = {0};
+    const char *group;
+    tl_status s = read_inputs(directory, &manifest, &table, err);
+
+    config = s ? NULL : json_object_get(manifest, "config");
+    json_object_foreach(config, group, plot)
+    {
+        if (!s && is_group(group) && json_is_object(plot))
+            s = draw_group(directory, group, plot, &table, manifest, err);
+    }
     tl_table_clear(&table);
     json_decref(manifest);
-    free_paths(&p);
     return s;
 }

@@ -8,6 +8,7 @@
 
 #include "experiment/buffer.h"
 #include "experiment/table.h"
+#include "tightlip/experiment.h"
 
 /* What can stand on the y axis: word in the configuration, column of data.csv (a logarithm where
  * `log` says so), the column of certified numbers that goes before it where it has one (or NULL),
@@ -64,15 +65,10 @@ tl_curve *tl_plot_curve(tl_plot *p, const char *key, const char *series, size_t 
 /* The formulas of the plot group, over the range of x that the data have. */
 TL_MUST_USE tl_status tl_plot_formulas_add(tl_plot *p, tl_error *err);
 
-typedef struct {
-    char series[120];
-    size_t points;
-    double slope, error, intercept;
-} tl_fit;
-
-/* Least squares of y on x over the finite points of a curve. False with fewer than three points or
- * all x equal. */
-bool tl_fit_line(const tl_curve *curve, tl_fit *out);
+/* tl_line_fit over the finite points of a curve. */
+bool tl_fit_line(const tl_curve *curve, tl_line *out);
+/* Whether x varies by more than 1 %: no exponent can be told from less. */
+bool tl_fit_has_spread(const tl_plot *plot, const tl_line *fit);
 /* C of C x^exponent and its standard error, over the same points of a curve on logarithmic axes:
  * the geometric mean of y / x^exponent. False as tl_fit_line. */
 bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, double *error);

@@ -9,16 +9,30 @@
 #define LEGEND_SHORT 66
 #define LEGEND_ROWS 6
 
+/* Interval: of 95 %. */
+static void put_interval(const tl_plot *p, const tl_curve *curve, const tl_line *fit, char *legend,
+                         size_t size)
+{
+    if (tl_fit_has_spread(p, fit))
+        (void)snprintf(legend, size, "%s, exponent %.3f ± %.3f", curve->legend, fit->slope,
+                       fit->half);
+    else
+        (void)snprintf(legend, size, "%s, no exponent: x is constant", curve->legend);
+}
+
 void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size)
 {
     const json_t *exponent = json_object_get(p->plot, "exponent");
     double constant, error;
-    tl_fit fit;
+    tl_line fit;
     bool fitted =
         json_is_true(json_object_get(p->plot, "fit")) && !curve->bound && tl_fit_line(curve, &fit);
 
     (void)snprintf(legend, size, "%s", curve->legend);
-    if (fitted && exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
+    if (fitted && json_is_true(json_object_get(p->plot, "interval")))
+        put_interval(p, curve, &fit, legend, size);
+    else if (fitted && exponent &&
+             tl_fit_power(curve, json_number_value(exponent), &constant, &error))
         (void)snprintf(legend, size, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend, fit.slope,
                        fit.error, constant);
     else if (fitted)
