@@ -73,7 +73,7 @@ Test(attack, small_steps_find_the_local_norm)
 {
     gsl_rng *rng = draw_stream(61);
 
-    for (int i = 0; i < 40 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(40); i++) {
         random_problem p = random_problem_counted(rng);
         tl_norm_result norm;
         const double size = tl_nrm2(p.measure->m * p.measure->d, p.measure->x);

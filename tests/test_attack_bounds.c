@@ -52,7 +52,7 @@ Test(attack_bounds, below_every_bound_of_the_ball)
     static const char *const keys[] = {"lofast", "lofast-fine", "lofast-coarse", "local-ball"};
     gsl_rng *rng = draw_stream(62);
 
-    for (int i = 0; i < 12 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(12); i++) {
         const random_shape shape = {.m = 2 + draw_below(rng, 4),
                                     .d = 1 + draw_below(rng, 3),
                                     .heads = 1 + draw_below(rng, 2),

@@ -35,7 +35,7 @@ Test(bidiagonal, top_pair_and_second_value_against_dense)
 {
     gsl_rng *rng = draw_stream(20);
     double alpha[MOST], beta[MOST], p[MOST], q[MOST], work[5 * MOST], sigma, exact[MOST];
-    for (int draw = 0; draw < 3000 * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(3000); draw++) {
         size_t family = (size_t)draw % FAMILIES, k = 1 + draw_below(rng, MOST);
         fill(rng, family, k, alpha, beta);
         double *B = calloc(k * k, sizeof *B), residual = 0;

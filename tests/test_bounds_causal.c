@@ -194,7 +194,7 @@ static void to_norm(size_t d, double g, double *A)
 Test(bounds_causal, attacked_by_climbing)
 {
     gsl_rng *rng = draw_stream(81);
-    const int starts = 40 * draw_effort(), steps = 60;
+    const int starts = draw_count(40), steps = 60;
     double V[WIDTH * WIDTH], worst = 0;
 
     for (int s = 0; s < starts; s++) {

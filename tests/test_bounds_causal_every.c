@@ -114,7 +114,7 @@ Test(bounds_causal_every, riccati_condition_holds)
     gsl_rng *rng = draw_stream(82);
     double psi[TOKENS], sums[TOKENS + 1], worst = 0;
 
-    for (int s = 0; s < 60 * draw_effort(); s++) {
+    for (int s = 0; s < draw_count(60); s++) {
         tl_bounds_profile f;
         const double k = exp(8 * gsl_rng_uniform(rng) - 2), bend = 3 * gsl_rng_uniform(rng);
         tl_bounds_profile_init(&f, 1 / k);
@@ -181,7 +181,7 @@ Test(bounds_causal_every, rows_stay_below_their_profile)
         cr_assert(tl_bounds_causal_profile_find(&r, g, 1));
         cr_expect(r.largest >= 1 - 1e-3 && r.largest < 1.1, "g %g: %g", g, r.largest);
         const double k = expm1(2 * g), unit = 1 + 2 * g;
-        for (int s = 0; s < 60 * draw_effort(); s++) {
+        for (int s = 0; s < draw_count(60); s++) {
             const size_t n = 1 + draw_below(rng, TOKENS);
             const double cosine = draw_below(rng, 3) ? 1 : 2 * gsl_rng_uniform(rng) - 1;
             draw_psi(rng, n, psi);

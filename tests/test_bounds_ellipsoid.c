@@ -184,7 +184,7 @@ Test(bounds_ellipsoid, rows_of_two_sizes)
     gsl_rng *rng = draw_stream(532);
     double nearest = 0;
 
-    for (int round = 0; round < 60 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(60); round++) {
         const size_t n = 2 + draw_below(rng, N - 1);
         const double g = exp(4 * gsl_rng_uniform(rng) - 2), l = exp(4 * gsl_rng_uniform(rng) - 2);
         const double bounds[4] = {exp(tl_bounds_log_row_at((double)n, g, l)),

@@ -148,7 +148,7 @@ static void attack(gsl_rng *rng, const tl_layer *layer, const tl_measure *mu, do
 Test(bounds_frobenius, attacked_by_climbing)
 {
     gsl_rng *rng = draw_stream(91);
-    const int draws = 120 * draw_effort();
+    const int draws = draw_count(120);
     double worst[2] = {0};
 
     for (int draw = 0; draw < draws; draw++) {

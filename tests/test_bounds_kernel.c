@@ -101,7 +101,7 @@ Test(bounds_kernel, column_sums)
     gsl_rng *rng = draw_stream(81);
     double best = 0;
 
-    for (int trial = 0; trial < 3000 * draw_effort(); trial++) {
+    for (int trial = 0; trial < draw_count(3000); trial++) {
         input in = draw_input(rng, 0);
         double sum[ATOMS] = {0};
         for (size_t i = 0; i < in.m; i++) {
@@ -151,7 +151,7 @@ Test(bounds_kernel, no_input_exceeds_it)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         input in = draw_input(rng, sizes[s]);
         double best = 0;
-        for (int step = 0; step < 600 * draw_effort(); step++) {
+        for (int step = 0; step < draw_count(600); step++) {
             input next = step % 60 < 4 ? draw_input(rng, sizes[s]) : in;
             double size = pow(0.5, 1 + (double)draw_below(rng, 6)), bound, value;
             for (size_t i = 0; i < next.m * next.d && step % 60 >= 4; i++)
@@ -204,7 +204,7 @@ Test(bounds_kernel, numerical_range_of_two_tokens)
                                       {1, 1, 1.60168},  {1, 2, 2.08101},  {1, 3, 3.1243}};
     gsl_rng *rng = draw_stream(83);
 
-    for (int start = 0; start < 30 * draw_effort(); start++) {
+    for (int start = 0; start < draw_count(30); start++) {
         input in = {.m = 2, .d = 1 + draw_below(rng, WIDTH), .radius = 0.5 + gsl_rng_uniform(rng)};
         double best = 0;
         for (size_t i = 0; i < in.d * in.d; i++) in.a[i] = random_normal(rng);

@@ -200,7 +200,7 @@ static double attack(gsl_rng *rng, tl_kind kind, const char *key, int starts, in
 Test(bounds_kinds, sigmoid_attacked)
 {
     gsl_rng *rng = draw_stream(72);
-    double worst = attack(rng, TL_KIND_SIGMOID, "sigmoid", 60 * draw_effort(), 40);
+    double worst = attack(rng, TL_KIND_SIGMOID, "sigmoid", draw_count(60), 40);
 
     cr_expect(worst > 0.5, "worst ratio %g: the attack has no teeth", worst);
     gsl_rng_free(rng);
@@ -209,8 +209,8 @@ Test(bounds_kinds, sigmoid_attacked)
 Test(bounds_kinds, cosine_attacked)
 {
     gsl_rng *rng = draw_stream(73);
-    double published = attack(rng, TL_KIND_COSINE, "scsa", 30 * draw_effort(), 40);
-    double sharp = attack(rng, TL_KIND_COSINE, "scsa-sharp", 60 * draw_effort(), 40);
+    double published = attack(rng, TL_KIND_COSINE, "scsa", draw_count(30), 40);
+    double sharp = attack(rng, TL_KIND_COSINE, "scsa-sharp", draw_count(60), 40);
 
     cr_expect(sharp > 0.3 && sharp > published, "worst ratios %g and %g", published, sharp);
     gsl_rng_free(rng);

@@ -90,7 +90,7 @@ Test(bounds_l2_inputs, no_input_exceeds_them)
     gsl_rng *rng = draw_stream(111);
     double nearest[2] = {0};
 
-    for (int start = 0; start < 40 * draw_effort(); start++) {
+    for (int start = 0; start < draw_count(40); start++) {
         input in, next;
         double best[2] = {0}, bound[2];
         const int which = start % 2;
@@ -145,7 +145,7 @@ Test(bounds_l2_inputs, rows_under_masks)
     gsl_rng *rng = draw_stream(112);
     tl_head_facts facts[HEADS];
 
-    for (int trial = 0; trial < 300 * draw_effort(); trial++) {
+    for (int trial = 0; trial < draw_count(300); trial++) {
         input in;
         double norm[2];
         unsigned char seen[MOST * MOST];

@@ -181,7 +181,7 @@ Test(bounds_l2_norm, attacked)
     gsl_rng *rng = draw_stream(122);
     double worst[2] = {0};
 
-    for (int start = 0; start < 60 * draw_effort(); start++)
+    for (int start = 0; start < draw_count(60); start++)
         worst[start % 2] = fmax(worst[start % 2], climb(rng, start % 2, 60));
     cr_expect(worst[0] <= 1 + 1e-12 && worst[0] > 0.55, "finite n: %g", worst[0]);
     cr_expect(worst[1] <= 1 + 1e-12 && worst[1] > 0.55, "masses: %g", worst[1]);

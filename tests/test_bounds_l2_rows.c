@@ -51,7 +51,7 @@ Test(bounds_l2_rows, two_clusters_come_near)
     gsl_rng *rng = draw_stream(122);
     double nearest = 0;
 
-    for (int trial = 0; trial < 60 * draw_effort(); trial++) {
+    for (int trial = 0; trial < draw_count(60); trial++) {
         const size_t k = 2 + draw_below(rng, 2), d = k + draw_below(rng, WIDE - k + 1), n = 41;
         double Q[WIDE * WIDE], V[WIDE * WIDE], U[WIDE * WIDE], u[WIDE], e[WIDE], x[41 * WIDE] = {0};
         for (size_t i = 0; i < WIDE * WIDE; i++) {
@@ -119,7 +119,7 @@ Test(bounds_l2_rows, climbed)
     enum { MOST = 5 };
     double nearest = 0;
 
-    for (int start = 0; start < 60 * draw_effort(); start++) {
+    for (int start = 0; start < draw_count(60); start++) {
         const size_t d = 1 + draw_below(rng, WIDE), n = 1 + draw_below(rng, MOST);
         const size_t heads = 1 + draw_below(rng, 2), width = 1 + draw_below(rng, d);
         double Q[2][WIDE * WIDE], V[2][WIDE * WIDE], x[MOST * WIDE] = {0}, next[MOST * WIDE];

@@ -51,7 +51,7 @@ Test(bounds_l2_small, boxes)
     const double ones[5] = {1, 1, 1, 1, 1};
     double nearest[2] = {0};
 
-    for (int trial = 0; trial < 3000 * draw_effort(); trial++) {
+    for (int trial = 0; trial < draw_count(3000); trial++) {
         const int triangle = trial % 2;
         const size_t n = triangle ? 3 : 2 + draw_below(rng, 4);
         double y[10] = {0}, side[4] = {0}, lo[4], hi[4], bound, norm;

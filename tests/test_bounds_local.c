@@ -7,20 +7,13 @@
 #include <gsl/gsl_randist.h>
 
 #include "support/bound_query.h"
+#include "support/draws.h"
 #include "support/random_problem.h"
 #include "tightlip/domain.h"
 #include "tightlip/jacobian.h"
 #include "tightlip/rng.h"
 
 enum { MAX_HEADS = 8 };
-
-/* TIGHTLIP_SOAK=1: long random runs. */
-static int draws(int usual, int soak)
-{
-    const char *text = getenv("TIGHTLIP_SOAK");
-
-    return text && text[0] == '1' ? soak : usual;
-}
 
 typedef struct {
     double norm;        /* token Jacobian by full SVD */
@@ -105,7 +98,7 @@ static const double rounding = 64 * DBL_EPSILON;
 Test(bounds_local, above_the_token_jacobian_at_random)
 {
     gsl_rng *rng = tl_rng_stream_alloc(3, 1, 4);
-    const int count = draws(600, 100000);
+    const int count = draw_count(100);
 
     for (int i = 0; i < count; i++) {
         random_shape shape = random_shape_draw(rng);
@@ -126,7 +119,7 @@ Test(bounds_local, above_the_token_jacobian_at_random)
 Test(bounds_local, above_the_token_jacobian_when_attacked)
 {
     gsl_rng *rng = tl_rng_stream_alloc(5, 9, 2);
-    const int starts = draws(24, 400), steps = draws(40, 250);
+    const int starts = draw_count(8), steps = 20;
 
     for (int s = 0; s < starts; s++) {
         random_shape shape = random_shape_draw(rng);

@@ -123,7 +123,7 @@ Test(bounds_masked, merge_bounds_every_matrix_it_is_about)
     gsl_rng *rng = draw_stream(502);
     double worst = 0;
 
-    for (int round = 0; round < 400 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(400); round++) {
         enum { M = 9 };
         const size_t m = 1 + draw_below(rng, M);
         unsigned char seen[M * M];

@@ -90,7 +90,7 @@ Test(bounds_masked_inputs, attacked_by_climbing)
     tl_head_facts head;
     tl_bound_query query;
 
-    for (int round = 0; round < 40 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(40); round++) {
         attack at = {.n = 2 + draw_below(rng, 9), .d = 1 + draw_below(rng, WIDTH)};
         unsigned char seen[MOST * MOST];
         at.g = exp(4 * gsl_rng_uniform(rng) - 1.5);

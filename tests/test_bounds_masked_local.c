@@ -50,7 +50,7 @@ Test(bounds_masked_local, above_the_norm_at_the_tokens)
     double nearest[2] = {0};
     size_t refused = 0, rounds = 0;
 
-    for (int round = 0; round < 600 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(600); round++) {
         random_problem p = draw(rng, round % 2 ? TL_MASK_CAUSAL : TL_MASK_GENERAL);
         tl_head_facts head[HEADS];
         const tl_bound_query query = query_of(head, &p, 0);
@@ -105,7 +105,7 @@ Test(bounds_masked_local, above_everything_in_the_ball)
     gsl_rng *rng = draw_stream(512);
     double nearest = 0, nearest_norm = 0;
 
-    for (int round = 0; round < 200 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(200); round++) {
         random_problem p = draw(rng, round % 2 ? TL_MASK_CAUSAL : TL_MASK_GENERAL);
         tl_head_facts head[HEADS];
         const double epsilon = exp(3 * gsl_rng_uniform(rng) - 4);

@@ -73,7 +73,7 @@ static double norm_of(size_t n, size_t d, const double *A, const double *x, tl_m
 Test(bounds_movement, attacked_by_climbing_with_and_without_a_mask)
 {
     gsl_rng *rng = draw_stream(75);
-    const int starts = 60 * draw_effort();
+    const int starts = draw_count(60);
     double worst = 0;
 
     for (int s = 0; s < starts; s++) {

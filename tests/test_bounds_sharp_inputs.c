@@ -110,7 +110,7 @@ Test(bounds_sharp_inputs, no_input_exceeds_it)
             double bound = exp(plain("sharp", gs[k], (double)n)), best = 0;
             input in = draw_input(rng, n, gs[k]);
             /* Hill climbing with restarts and shrinking steps. */
-            for (int step = 0; step < 120 * draw_effort(); step++) {
+            for (int step = 0; step < draw_count(120); step++) {
                 input next = step % 60 < 8 ? draw_input(rng, n, gs[k]) : in;
                 double size = pow(0.5, 1 + (double)draw_below(rng, 6));
                 for (size_t i = 0; i < n * in.d && step % 60 >= 8; i++)
@@ -136,7 +136,7 @@ Test(bounds_sharp_inputs, two_tokens_point_by_point)
     gsl_rng *rng = draw_stream(63);
     double nearest = 0;
 
-    for (int draw = 0; draw < 3000 * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(3000); draw++) {
         const double g = exp(5 * gsl_rng_uniform(rng) - 2);
         input in = draw_input(rng, 2, g);
         const size_t d = in.d;
@@ -206,7 +206,7 @@ Test(bounds_sharp_inputs, no_row_exceeds_the_row_bounds)
             double fewer = exp(tl_bounds_log_row_monotone(fmax(3, floor(many / 2)), g));
             for (int l = 0; l < 3; l++)
                 joint[l] = tl_bounds_row_joint(many, g, lambdas[l], (double)INFINITY, 4000);
-            for (int draw = 0; draw < 300 * draw_effort(); draw++) {
+            for (int draw = 0; draw < draw_count(300); draw++) {
                 input in = draw_input(rng, n, g);
                 double u[WIDTH], square, sum;
                 draw_in_ball(rng, in.d, u);

@@ -73,7 +73,7 @@ Test(certify_kinds, every_kind_and_mask_agrees_with_doubles)
 {
     gsl_rng *rng = draw_stream(211);
 
-    for (int draw = 0; draw < 12 * (int)random_kind_count * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(12 * (int)random_kind_count); draw++) {
         const kind_and_mask *kind = &random_kinds[(size_t)draw % random_kind_count];
         random_shape shape = random_shape_draw_kind(rng, kind->kind, kind->mask);
         random_problem p = random_problem_draw(rng, &shape);

@@ -160,7 +160,7 @@ Test(exact, no_input_of_a_box_exceeds_its_bound)
 {
     gsl_rng *rng = draw_stream(101);
 
-    for (int draw = 0; draw < 1500 * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(1500); draw++) {
         attack a = {0};
         draw_attack(rng, draw, &a);
         double lower, upper, share[MOST], point[MOST], none;

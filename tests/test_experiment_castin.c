@@ -55,7 +55,7 @@ Test(experiment_castin, castin_direction_is_an_eigenvector)
     gsl_rng *rng = draw_stream(21);
     double A[36], u[6], v[6], Au[6];
 
-    for (int draw = 0; draw < 100 * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(100); draw++) {
         const random_shape shape = {.m = 1, .d = 6, .heads = 2, .factored = true, .logit_scale = 1};
         random_problem p = random_problem_draw(rng, &shape);
         tl_castin from_factors, from_map;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/draws.h"
 #include "support/scratch.h"
 #include "tightlip/experiment.h"
 
@@ -271,6 +272,8 @@ Test(experiment_config, shipped_files_load)
         tl_error err = {0};
         size_t length = strlen(entry->d_name);
         if (length < 5 || strcmp(entry->d_name + length - 4, ".cfg") != 0) continue;
+        /* Random weights of GPT-2's size: half an hour under memcheck. */
+        if (draw_count(10) == 1 && strstr(entry->d_name, "random")) continue;
         (void)snprintf(path, sizeof path, "experiments/%.200s", entry->d_name);
         cr_expect(!tl_experiment_load(&ex, path, &err) || strstr(err.text, "to get"), "%s",
                   err.text);

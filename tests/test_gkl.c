@@ -29,7 +29,7 @@ static const double rounding = 64 * DBL_EPSILON;
 Test(gkl, random_operators_of_every_shape)
 {
     gsl_rng *rng = draw_stream(10);
-    for (int i = 0; i < 400 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(400); i++) {
         size_t most = i % 4 ? 16 : 60, rows = 1 + draw_below(rng, most);
         size_t cols = 1 + draw_below(rng, most);
         double *a = malloc(rows * cols * sizeof *a), start[64];

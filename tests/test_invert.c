@@ -49,7 +49,7 @@ Test(invert, l2_attention_contracts_by_its_bound)
 {
     gsl_rng *rng = draw_stream(11);
 
-    for (int draw = 0; draw < 60 * draw_effort(); draw++) {
+    for (int draw = 0; draw < draw_count(60); draw++) {
         const size_t n = 1 + draw_below(rng, N_MOST), d = 1 + draw_below(rng, D_MOST);
         const double c = 0.1 + 0.85 * gsl_rng_uniform(rng);
         tl_layer *layer = draw_layer(rng, TL_KIND_L2, d, exp(2 * gsl_rng_uniform(rng) - 1));

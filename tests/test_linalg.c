@@ -60,7 +60,7 @@ static double gemm_error(gsl_rng *rng, size_t most)
 Test(linalg, gemm_is_its_definition)
 {
     gsl_rng *rng = draw_stream(1);
-    for (int i = 0; i < 400 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(400); i++) {
         size_t most = i % 8 == 0 ? 40 : 9;
         double error = gemm_error(rng, most);
         cr_assert(error <= 1, "draw %d: error %g of the rounding bound", i, error);
@@ -156,7 +156,7 @@ static double svd_error(gsl_rng *rng, size_t rows, size_t cols)
 Test(linalg, svd_full_factors_every_shape)
 {
     gsl_rng *rng = draw_stream(3);
-    for (int i = 0; i < 100 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(100); i++) {
         size_t rows = 1 + draw_below(rng, 20), cols = 1 + draw_below(rng, 20);
         double error = svd_error(rng, rows, cols);
         cr_assert(error <= 1, "%zu x %zu: %g", rows, cols, error);

@@ -56,7 +56,7 @@ Test(livit, gradient_is_the_slope_of_the_logits)
 {
     gsl_rng *rng = draw_stream(7101);
 
-    for (int round = 0; round < 60 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(60); round++) {
         const random_livit_shape shape = random_livit_shape_draw(rng);
         random_livit tensors;
         tl_livit_pass *pass = NULL;

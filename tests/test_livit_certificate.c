@@ -85,7 +85,7 @@ Test(livit_certificate, nothing_moves_farther_than_its_reach)
     gsl_rng *rng = draw_stream(7201);
     double closest = 0;
 
-    for (int round = 0; round < 150 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(150); round++) {
         const random_livit_shape shape = random_livit_shape_draw(rng);
         random_livit tensors;
         tl_livit_pass *pass = NULL, *other = NULL;
@@ -137,7 +137,7 @@ Test(livit_certificate, residual_blocks_never_stretch)
 {
     gsl_rng *rng = draw_stream(7202);
 
-    for (int round = 0; round < 200 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(200); round++) {
         random_livit_shape shape = random_livit_shape_draw(rng);
         random_livit tensors;
         tl_livit_pass *pass = NULL;

@@ -12,7 +12,7 @@ Test(livit_rounding, the_rounding_of_the_clean_pass_is_covered)
 {
     gsl_rng *rng = draw_stream(7203);
 
-    for (int round = 0; round < 200 * draw_effort(); round++) {
+    for (int round = 0; round < draw_count(200); round++) {
         const random_livit_shape shape = random_livit_shape_draw(rng);
         random_livit tensors;
         tl_livit_pass *pass = NULL;

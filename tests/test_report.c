@@ -9,9 +9,10 @@
 #define SVG                                                                              \
     "<?xml version=\"1.0\"?>\n<svg xmlns=\"x\"><path id='gpPt0'/><g id=\"canvas\"><use " \
     "xlink:href='#gpPt0'/><path clip-path=\"url(#box)\"/></g></svg>"
-#define MANIFEST                                                                               \
-    "{\"name\": \"t\", \"title\": \"a < b & \\\"c\\\"\", \"question\": \"why?\", \"seed\": 7," \
-    "\"variables\": [{\"name\": \"n\"}, {\"name\": \"A\"}], \"config\": {\"paper\": \"so\"},"  \
+#define MANIFEST                                                                              \
+    "{\"name\": \"t\", \"file\": \"-my 'own'.cfg\", \"title\": \"a < b & \\\"c\\\"\", "       \
+    "\"question\": \"why?\", \"seed\": 7,"                                                    \
+    "\"variables\": [{\"name\": \"n\"}, {\"name\": \"A\"}], \"config\": {\"paper\": \"so\"}," \
     "\"build\": {\"version\": \"1\"}}"
 #define RECORDS                                                                              \
     "{\"cell\":0,\"variables\":{\"n\":2,\"A\":\"<x>\"},\"lower\":{\"log10\":0.30103,"        \
@@ -56,7 +57,7 @@ Test(report, every_row_and_nothing_unescaped)
     cr_expect_eq(count(page, "below every bound"), 2, "once, where there is one");
     cr_expect_eq(count(page, "download its witness"), 2);
     cr_expect(strstr(page, "The paper: so"));
-    cr_expect(strstr(page, "--seed 7"));
+    cr_expect(strstr(page, "tightlip run ./'-my '\\''own'\\''.cfg' --seed 7</code>"));
     /* A witness cannot end the element it stands in. */
     cr_expect_eq(count(page, "</script>"), 3);
     for (int plot = 0; plot < 2; plot++) {

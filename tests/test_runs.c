@@ -76,7 +76,7 @@ Test(runs, products)
 
     for (size_t k = 0; k < 4; k++) {
         double worst = 0;
-        for (int draw = 0; draw < 60 * draw_effort(); draw++) {
+        for (int draw = 0; draw < draw_count(60); draw++) {
             const random_shape shape = random_shape_draw_kind(rng, kinds[k], TL_MASK_CAUSAL);
             random_problem p = random_problem_draw(rng, &shape);
             tl_measure *mu = in_runs(rng, p.measure);

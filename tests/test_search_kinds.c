@@ -84,7 +84,7 @@ static void check_slope(gsl_rng *rng, tl_kind kind, tl_mask mask, tl_norm norm)
 Test(search_kinds, gradient_is_the_slope)
 {
     gsl_rng *rng = draw_stream(151);
-    for (int draw = 0; draw < 12 * draw_effort(); draw++)
+    for (int draw = 0; draw < draw_count(12); draw++)
         for (int kind = TL_KIND_DOT; kind <= (int)TL_KIND_COSINE; kind++)
             for (int mask = TL_MASK_NONE; mask <= (int)TL_MASK_GENERAL; mask++)
                 for (int i = 0; i < NORMS; i++)

@@ -58,7 +58,7 @@ Test(slopes, grid_on_a_line)
 {
     gsl_rng *rng = draw_stream(75);
 
-    for (int i = 0; i < 20 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(20); i++) {
         const size_t m = 2 + draw_below(rng, 3);
         const double a = gsl_rng_uniform(rng) < .5 ? -1 : 1;
         double x[4], far = 0, steep = 0, f[4];

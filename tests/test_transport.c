@@ -72,7 +72,7 @@ Test(transport, quantiles_in_one_dimension)
 {
     gsl_rng *rng = draw_stream(71);
 
-    for (int i = 0; i < 200 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(200); i++) {
         const cloud p = draw_cloud(rng, 1), q = draw_cloud(rng, 1);
         cr_expect_float_eq(w2(&p, &q, NULL).upper, sorted(&p, &q), 1e-7, "draw %d", i);
     }
@@ -83,7 +83,7 @@ Test(transport, a_metric)
 {
     gsl_rng *rng = draw_stream(72);
 
-    for (int i = 0; i < 60 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(60); i++) {
         const size_t d = 1 + draw_below(rng, 3);
         const cloud p = draw_cloud(rng, d), q = draw_cloud(rng, d), r = draw_cloud(rng, d);
         const double pq = w2(&p, &q, NULL).upper, qr = w2(&q, &r, NULL).upper;
@@ -133,7 +133,7 @@ Test(transport, little_moves_among_heavy_atoms)
 {
     gsl_rng *rng = draw_stream(74);
 
-    for (int i = 0; i < 100 * draw_effort(); i++) {
+    for (int i = 0; i < draw_count(100); i++) {
         cloud p = {.m = 3, .d = 1, .a = {0.3, 0.3, 0.4}}, q = {.m = 4, .d = 1};
         tl_transport t;
         for (size_t k = 0; k < 3; k++) {

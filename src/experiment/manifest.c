@@ -61,13 +61,21 @@ static json_t *variables_json(const tl_experiment *ex)
     return list;
 }
 
+/* The file without its directory: the same wherever it lies. */
+static json_t *file_json(const tl_experiment *ex)
+{
+    const char *slash = strrchr(ex->path, '/');
+
+    return json_string(slash ? slash + 1 : ex->path);
+}
+
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed)
 {
     return json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:I, s:I, s:o?, s:O, s:O, s:{s:s, s:s, s:s, s:s, s:s}}", "schema",
-        "tightlip/manifest/1", "name", ex->name, "title", ex->title, "question", ex->question,
-        "cells", (json_int_t)ex->cells, "seed", (json_int_t)seed, "variables", variables_json(ex),
-        "files", ex->files, "config", ex->resolved, "build", "version", tl_version(), "git",
-        tl_git_id(), "compiler", tl_compiler(), "flags", tl_build_flags(), "blas",
-        tl_blas_provider());
+        "{s:s, s:s, s:o*, s:s?, s:s?, s:I, s:I, s:o?, s:O, s:O, s:{s:s, s:s, s:s, s:s, s:s}}",
+        "schema", "tightlip/manifest/1", "name", ex->name, "file", file_json(ex), "title",
+        ex->title, "question", ex->question, "cells", (json_int_t)ex->cells, "seed",
+        (json_int_t)seed, "variables", variables_json(ex), "files", ex->files, "config",
+        ex->resolved, "build", "version", tl_version(), "git", tl_git_id(), "compiler",
+        tl_compiler(), "flags", tl_build_flags(), "blas", tl_blas_provider());
 }

@@ -5,18 +5,12 @@
 
 #include "experiment/buffer.h"
 #include "experiment/internal.h"
+#include "experiment/plot.h"
 #include "experiment/report_page.h"
 #include "tightlip/file.h"
 
 /* Larger witnesses stay in cells.ndjson: the page is to be sent around. */
 enum { WITNESS_BYTES_MAX = 20000 };
-
-static const char *text_at(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
 
 static double number_at(const json_t *object, const char *key)
 {
@@ -56,7 +50,7 @@ static void put_heads(tl_buffer *b, const json_t *variables)
     json_array_foreach(variables, i, one)
     {
         tl_buffer_text(b, "<th><button>");
-        tl_report_escape(b, text_at(one, "name"));
+        tl_report_escape(b, tl_plot_text(one, "name"));
         tl_buffer_text(b, "</button></th>");
     }
     for (i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -71,7 +65,7 @@ static void put_variables(tl_buffer *b, const json_t *variables, const json_t *r
 
     json_array_foreach(variables, i, one)
     {
-        const json_t *value = json_object_get(values, text_at(one, "name"));
+        const json_t *value = json_object_get(values, tl_plot_text(one, "name"));
         tl_buffer_text(b, "<td>");
         if (json_is_integer(value))
             tl_buffer_print(b, "%lld", (long long)json_integer_value(value));
@@ -102,7 +96,7 @@ static void put_standing(tl_buffer *b, const json_t *record)
     }
     if (!json_is_object(json_object_get(record, "lower"))) {
         tl_buffer_text(b, "<span class=\"wrong\">failed</span>: ");
-        tl_report_escape(b, text_at(record, "why"));
+        tl_report_escape(b, tl_plot_text(record, "why"));
         said++;
     }
     json_array_foreach(json_object_get(record, "bounds"), i, row)
@@ -110,22 +104,22 @@ static void put_standing(tl_buffer *b, const json_t *record)
         const bool violation = json_is_true(json_object_get(row, "violation"));
         if (!violation && !json_is_true(json_object_get(row, "refuted"))) continue;
         tl_buffer_text(b, said++ ? ", " : "<span class=\"wrong\">refutes</span> ");
-        tl_report_escape(b, text_at(row, "key"));
+        tl_report_escape(b, tl_plot_text(row, "key"));
     }
     /* Without a bound there is nothing to stand below. */
-    if (!said && text_at(record, "best_bound")[0]) tl_buffer_text(b, "below every bound");
+    if (!said && tl_plot_text(record, "best_bound")[0]) tl_buffer_text(b, "below every bound");
     tl_buffer_text(b, "</td>");
 }
 
 static double best_value(const json_t *record)
 {
-    const char *best = text_at(record, "best_bound");
+    const char *best = tl_plot_text(record, "best_bound");
     const json_t *row;
     size_t i;
 
     json_array_foreach(json_object_get(record, "bounds"), i, row)
     {
-        if (strcmp(text_at(row, "key"), best) == 0) return number_at(row, "log10");
+        if (strcmp(tl_plot_text(row, "key"), best) == 0) return number_at(row, "log10");
     }
     return (double)NAN;
 }
@@ -152,18 +146,18 @@ static void put_row(tl_buffer *b, tl_buffer *witnesses, const json_t *variables,
     put_variables(b, variables, record);
     put_log_cell(b, number_at(lower, "log10"));
     tl_buffer_text(b, "<td>");
-    tl_report_escape(b, text_at(lower, "certified"));
+    tl_report_escape(b, tl_plot_text(lower, "certified"));
     tl_buffer_text(b, "</td><td>");
-    tl_report_escape(b, text_at(record, "best_bound"));
+    tl_report_escape(b, tl_plot_text(record, "best_bound"));
     tl_buffer_text(b, "</td>");
     put_log_cell(b, best_value(record));
     put_log_cell(b, number_at(record, "ratio_log10"));
     put_standing(b, record);
     if (text && strlen(text) <= WITNESS_BYTES_MAX) {
-        tl_buffer_print(b,
-                        "<td><a href=\"#\" data-witness=\"w%zu\" data-cell=\"%lld\" "
-                        "download=\"%s-%lld.json\">JSON</a></td>",
-                        index, cell, name, cell);
+        tl_buffer_print(b, "<td><a href=\"#\" data-witness=\"w%zu\" data-cell=\"%lld\" download=\"",
+                        index, cell);
+        tl_report_escape(b, name);
+        tl_buffer_print(b, "-%lld.json\">JSON</a></td>", cell);
         tl_buffer_print(witnesses, "%s\"%lld\":", witnesses->used ? "," : "", cell);
         put_json(witnesses, text);
     } else {
@@ -178,7 +172,7 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
                              size_t index, bool *shown, tl_error *err)
 {
     const json_t *variables = json_object_get(manifest, "variables");
-    const char *name = text_at(manifest, "name");
+    const char *name = tl_plot_text(manifest, "name");
     tl_buffer witnesses = {0};
     size_t line = 0;
 
@@ -211,39 +205,25 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
 static void put_intro(tl_buffer *b, const json_t *manifest)
 {
     const json_t *config = json_object_get(manifest, "config");
-    const char *name = text_at(manifest, "name"), *title = text_at(manifest, "title");
+    const char *name = tl_plot_text(manifest, "name"), *title = tl_plot_text(manifest, "title");
 
-    tl_buffer_print(b, "<section id=\"%s\">\n<h2>", name);
+    tl_buffer_text(b, "<section id=\"");
+    tl_report_escape(b, name);
+    tl_buffer_text(b, "\">\n<h2>");
     tl_report_escape(b, title[0] ? title : name);
     tl_buffer_text(b, "</h2>\n");
-    put_paragraph(b, "", text_at(manifest, "question"));
-    put_paragraph(b, "The paper: ", text_at(config, "paper"));
-    put_paragraph(b, "Found here: ", text_at(config, "finding"));
-}
-
-static void put_outro(tl_buffer *b, const json_t *manifest, bool shown)
-{
-    const json_t *build = json_object_get(manifest, "build");
-    const char *name = text_at(manifest, "name");
-
-    tl_buffer_print(
-        b, "<p class=\"soft\">Again: <code>tightlip run experiments/%s.cfg --seed %lld</code>",
-        name, (long long)json_integer_value(json_object_get(manifest, "seed")));
-    if (shown)
-        tl_buffer_print(b,
-                        "; one row: download its witness, <code>tightlip verify "
-                        "%s-CELL.json</code>",
-                        name);
-    tl_buffer_text(b, ". Made by tightlip ");
-    tl_report_escape(b, text_at(build, "version"));
-    tl_buffer_text(b, ".</p>\n</section>\n");
+    put_paragraph(b, "", tl_plot_text(manifest, "question"));
+    put_paragraph(b, "The paper: ", tl_plot_text(config, "paper"));
+    put_paragraph(b, "Found here: ", tl_plot_text(config, "finding"));
 }
 
 static void put_link(tl_buffer *nav, const json_t *manifest)
 {
-    const char *name = text_at(manifest, "name"), *title = text_at(manifest, "title");
+    const char *name = tl_plot_text(manifest, "name"), *title = tl_plot_text(manifest, "title");
 
-    tl_buffer_print(nav, "<li><a href=\"#%s\">", name);
+    tl_buffer_text(nav, "<li><a href=\"#");
+    tl_report_escape(nav, name);
+    tl_buffer_text(nav, "\">");
     tl_report_escape(nav, title[0] ? title : name);
     tl_buffer_text(nav, "</a></li>\n");
 }
@@ -269,7 +249,7 @@ static tl_status put_experiment(tl_buffer *b, tl_buffer *nav, const char *direct
         /* A run without gnuplot leaves no drawing; the table says it all the same. */
         if (!tl_file_read(svg_path, &svg, &size, NULL)) tl_report_svg(b, svg, index);
         s = put_records(b, manifest, cells_path, records, index, &shown, err);
-        put_outro(b, manifest, shown);
+        tl_report_outro(b, manifest, shown);
     }
     json_decref(manifest);
     free(svg);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "experiment/plot.h"
+
 const char *const tl_report_head =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -86,6 +88,46 @@ void tl_report_escape(tl_buffer *b, const char *text)
         default:
             tl_buffer_put(b, text, 1);
         }
+}
+
+/* One word of a shell; a leading '-' would be an option. */
+static void put_word(tl_buffer *b, const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-";
+
+    if (text[0] == '-') tl_buffer_text(b, "./");
+    if (text[0] && text[strspn(text, plain)] == '\0') {
+        tl_report_escape(b, text);
+        return;
+    }
+    tl_buffer_text(b, "'");
+    for (; *text; text++) {
+        const char one[] = {*text, '\0'};
+        tl_report_escape(b, *text == '\'' ? "'\\''" : one);
+    }
+    tl_buffer_text(b, "'");
+}
+
+void tl_report_outro(tl_buffer *b, const json_t *manifest, bool shown)
+{
+    const char *name = tl_plot_text(manifest, "name"), *file = tl_plot_text(manifest, "file");
+
+    tl_buffer_text(b, "<p class=\"soft\">");
+    if (file[0]) {
+        tl_buffer_text(b, "Again: <code>tightlip run ");
+        put_word(b, file);
+        tl_buffer_print(b, " --seed %lld</code>. ",
+                        (long long)json_integer_value(json_object_get(manifest, "seed")));
+    }
+    if (shown) {
+        tl_buffer_text(b, "One row: download its witness, <code>tightlip verify ");
+        put_word(b, name);
+        tl_buffer_text(b, "-CELL.json</code>. ");
+    }
+    tl_buffer_text(b, "Made by tightlip ");
+    tl_report_escape(b, tl_plot_text(json_object_get(manifest, "build"), "version"));
+    tl_buffer_text(b, ".</p>\n</section>\n");
 }
 
 void tl_report_svg(tl_buffer *b, const char *svg, size_t index)

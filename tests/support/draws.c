@@ -15,6 +15,11 @@ int draw_effort(void)
     return getenv("TIGHTLIP_SOAK") ? 50 : 1;
 }
 
+int draw_count(int usual)
+{
+    return getenv("TIGHTLIP_MEMCHECK") ? (usual + 9) / 10 : usual * draw_effort();
+}
+
 size_t draw_below(gsl_rng *rng, size_t most)
 {
     return (size_t)gsl_rng_uniform_int(rng, most);

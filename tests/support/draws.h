@@ -10,6 +10,10 @@
 gsl_rng *draw_stream(uint64_t property);
 /* How many times more draws to make: 1, or 50 with TIGHTLIP_SOAK set. */
 int draw_effort(void);
+/* How many draws to make of what are usually so many: 50 times as many with TIGHTLIP_SOAK set; with
+ * TIGHTLIP_MEMCHECK, where each takes 40 times as long, a tenth, at least one. Not
+ * for tests that judge what their draws reach. */
+int draw_count(int usual);
 /* 0 .. most - 1 */
 size_t draw_below(gsl_rng *rng, size_t most);
 /* A matrix entry: mostly of order one, now and then 0, 1, -1, tiny or large. */
