@@ -48,13 +48,16 @@ class Driver:
             sys.exit("bench: evaluate failed")
         *self.points, self.about = [json.loads(line) for line in read]
 
-    def walk(self, side, count):
-        self.pipe.stdin.write(f"{side} {count}\n")
+    def ask(self, word, count):
+        self.pipe.stdin.write(f"{word} {count}\n")
         self.pipe.stdin.flush()
         answer = self.pipe.stdout.readline()
         if not answer:
             sys.exit("bench: evaluate failed")
-        return float(answer)
+        return json.loads(answer)
+
+    def walk(self, side, count):
+        return self.ask(side, count)
 
     def close(self):
         self.pipe.stdin.close()
@@ -86,15 +89,17 @@ def evaluation(directory, m, d, aim):
             sys.exit(f"bench: torch differs by {value:.2g} in value, {gradient:.2g} in gradient")
         walks["torch"] = torch_side.Walk(form, points, m, d)
     times = {side: [] for side in walks}
-    peaks = []
+    bounds = []
     for _ in range(rounds):
-        peaks.append(driver.walk("peak", 1))
+        bounds.append(driver.ask("bound", 1))
         for side, walk in walks.items():
             times[side].append(min(walk() for _ in range(repeats)))
     driver.close()
-    row["peak"] = statistics.median(peaks)
+    row["peak"] = statistics.median(b["peak"] for b in bounds)
     row["rate"] = row["operations"] / statistics.median(times["ours"])
     row["share"] = row["rate"] / row["peak"]
+    row["bound"] = min(bounds, key=lambda b: b["bound"])
+    row["bound_share"] = row["bound"]["bound"] / statistics.median(times["ours"])
     for side, taken in times.items():
         row[side] = spread(taken)
         row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])
@@ -127,12 +132,26 @@ def print_evaluations(rows):
         print(f"{'':7}  {row['operations']:.4g} operations, {row['steps']:.3g} steps: "
               f"{row['rate'] / 1e9:.3g} GFLOP/s, {row['share']:.1%} of {row['peak'] / 1e9:.3g} in a "
               f"large product{count}")
+        bound = row["bound"]
+        print(f"{'':7}  bound {bound['bound'] * 1e6:.3g}, {row['bound_share']:.0%} of the time: "
+              + ", ".join(f"{part} {bound[part] * 1e6:.3g}"
+                          for part in ("throughput", "divider", "chain")))
         if "torch" in row and row["aim"]:
             word = "reached" if row["torch_ratio"]["median"] >= row["aim"] else "missed"
             forms = "; ".join(f"{form} {seconds * 1e6:.4g}"
                               for form, seconds in row["torch_forms"].items())
             print(f"{'':7}  torch is the fastest of: {forms}\n"
                   f"{'':7}  aim of {row['aim']} times torch {word}")
+
+
+def print_costs(row):
+    bound = row["bound"]
+    print(f"\nwhat the bounds are made of, measured in the same run (nanoseconds; throughput / latency), "
+          f"and how many of each\n{row['m']} atoms in dimension {row['d']} need / wait for one another; "
+          f"vectors in registers reach {bound['registers'] / 1e9:.3g} GFLOP/s")
+    for part in bound["table"]:
+        print(f"  {part['operation']:<9}{part['each'] * 1e9:>8.3g} /{part['latency'] * 1e9:>6.3g}"
+              f"{part['count']:>10.4g} /{part['chain']:>6.4g}")
 
 
 def reach(directory, form):
@@ -206,6 +225,7 @@ def small(directory, result):
     if not about["instructions"]:
         print("instruction counts skipped: no valgrind")
     print_evaluations(result["evaluation"])
+    print_costs(result["evaluation"][1])
     result["reach"] = reach(directory, next(
         (r["torch_form"] for r in result["evaluation"] if "torch_form" in r and r["m"] == 4), None))
     print_reach(result["reach"])

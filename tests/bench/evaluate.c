@@ -6,10 +6,11 @@
  * makes COUNT points along a climb, each a small step from the last, so that a warm start is worth
  * what it is worth in an ascent. Prints them with both answers, then answers lines on standard
  * input: "ours K" and "dense K" walk the first K points and print processor seconds per point,
- * "peak 1" prints operations per second of a large product. */
+ * "bound 1" prints what bound.h says of one point, with costs measured now. */
 #include <string.h>
 
 #include "bench.h"
+#include "bound.h"
 #include "search/internal.h"
 #include "tightlip/linalg.h"
 #include "tightlip/rng.h"
@@ -36,6 +37,7 @@ typedef struct {
     tl_jacobian *J;
     double *M, *u, *v;
     answer ours, dense;
+    bound_count needed;
 } bench;
 
 static double *doubles(size_t count)
@@ -172,26 +174,6 @@ static void print_point(const bench *b, const tl_point *p)
     printf("}\n");
 }
 
-/* Multiplications and additions that one evaluation needs, with `steps` rounds of inverse iteration
- * (up to TL_TOP_SMALL columns: M'M once, then a factorisation, a solution and a product each) or of
- * Lanczos: images, logits and 2 m^2 exponentials at 20 each; split blocks; the joint block, where
- * it is written out; two products a step (and two that measure the pair) with orthogonalisation
- * against all vectors once; the gradient's nine products over pairs and three of width d. */
-static double operations(const bench *b, double steps)
-{
-    const double m = (double)b->m, d = (double)b->d, md = m * d;
-    const bool written = md * md <= 4096.0;
-    const double linear = 2.0 * m * d * d, pairs = 2.0 * m * m * d;
-    const double set = linear * 2.0 + pairs + 40.0 * m * m;
-    const double split = m * (4.0 * md + linear + 2.0 * d * d * d);
-    const double block = written ? 4.0 * md * md : 0.0;
-    const double product = written ? 2.0 * md * md : 4.0 * pairs + 2.0 * linear + 8.0 * m * m;
-    const double round = md * md * md / 3.0 + 4.0 * md * md;
-    const double lanczos = (2.0 * steps + 2.0) * product + steps * (steps + 1.0) * 4.0 * md;
-    const double top = md <= TL_TOP_SMALL ? md * md * md + steps * round : lanczos;
-    return set + split + block + top + 9.0 * pairs + 20.0 * m * m + 3.0 * linear;
-}
-
 /* The two answers at every point, and one line with their largest differences. */
 static void compare(bench *b)
 {
@@ -207,10 +189,11 @@ static void compare(bench *b)
         print_point(b, &b->points[i]);
     }
     const double steps = (double)(b->ev.steps - before) / (double)b->count;
+    b->needed = bound_evaluation(b->m, b->d, TL_TOP_SMALL, steps);
     printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
            "\"operations\": %.6g, \"blas\": \"%s\", \"version\": \"%s\", \"compiler\": "
            "\"%s\"}\n",
-           value, gradient, steps, operations(b, steps), tl_blas_provider(), tl_version(),
+           value, gradient, steps, bound_operations(&b->needed), tl_blas_provider(), tl_version(),
            tl_compiler());
     fflush(stdout);
     require(value <= VALUE_LIMIT, "the search's value is not the dense one");
@@ -237,9 +220,9 @@ int main(int argc, char **argv)
     char word[16];
     size_t count;
     while (scanf("%15s %zu", word, &count) == 2) {
-        if (!strcmp(word, "peak")) {
-            printf("%.9g\n", bench_peak(PEAK, PEAK_ROUNDS, false));
-            fflush(stdout);
+        if (!strcmp(word, "bound")) {
+            const bound_costs costs = bound_measure(PEAK, PEAK_ROUNDS);
+            bound_print(&b.needed, &costs);
             continue;
         }
         require((!strcmp(word, "ours") || !strcmp(word, "dense")) && count && count <= b.count,

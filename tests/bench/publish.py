@@ -17,12 +17,13 @@ ASCENTS = "<!-- table of ascents -->"
 
 
 def table(result):
-    rows = [BEGIN, "| kernel, one thread | time | share of a large product's rate | torch takes |",
-            "|---|---|---|---|"]
+    rows = [BEGIN, "| kernel, one thread | time | share of a large product's rate | of its bound | torch takes |",
+            "|---|---|---|---|---|"]
     for r in result["evaluation"]:
         torch = f"{r['torch_ratio']['median']:.0f} times as long" if "torch" in r else "not measured"
+        bound = f"{r['bound_share']:.0%}" if "bound" in r else "not measured"
         rows.append(f"| value and gradient, {r['m']} atoms in dimension {r['d']} | "
-                    f"{r['ours']['median'] * 1e6:.3g} us | {r['share']:.0%} | {torch} |")
+                    f"{r['ours']['median'] * 1e6:.3g} us | {r['share']:.0%} | {bound} | {torch} |")
     for r in result["layers"]:
         if "torch" not in r or r["precision"] != "mixed":  # the default
             continue
@@ -30,7 +31,7 @@ def table(result):
         rows.append(
             f"| norm to 1e-6, width {r['d']}, {r['heads']} head{'s' * (r['heads'] > 1)}, "
             f"n = {r['n']}{', causal' * (r['mask'] == 'causal')} | "
-            f"{r['seconds']:.2g} s | {r['share']:.0%} | {least}{r['torch_ratio']:.0f} times as long |")
+            f"{r['seconds']:.2g} s | {r['share']:.0%} | the same | {least}{r['torch_ratio']:.0f} times as long |")
     return "\n".join(rows + [END])
 
 
