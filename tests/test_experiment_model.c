@@ -53,7 +53,7 @@ Test(experiment_model, cells_are_layers_at_the_text)
         tl_transformer_states states;
         tl_layer *layer;
         cr_assert_eq(tl_transformer_random(&model, &config, i / 8 + 1, NULL), TL_OK);
-        cr_assert_eq(tl_transformer_run(model, &input, TL_PRECISION_SINGLE, &states, NULL), TL_OK);
+        cr_assert_eq(tl_transformer_run(model, &input, TL_PRECISION_DOUBLE, &states, NULL), TL_OK);
         cr_assert_eq(tl_transformer_attention(model, i / 2 % 2, heads[i % 2], &layer, NULL), TL_OK);
         cr_expect(cell->attention.layer->mask == TL_MASK_CAUSAL);
         cr_assert(cell->tokens->m == input.n && cell->attention.layer->heads == layer->heads);
@@ -95,7 +95,7 @@ Test(experiment_model, records_hold_norm_functional_and_lengths)
                  TL_OK);
     const double found =
         json_number_value(json_object_get(json_object_get(record, "lower"), "value"));
-    cr_expect(fabs(found / norm.value - 1) < 1e-6, "%.12g, %.12g", found, norm.value);
+    cr_expect(fabs(found / norm.value - 1) < 1e-11, "%.12g, %.12g", found, norm.value);
     json_decref(record);
     tl_cell_free(cell);
     free(csv);

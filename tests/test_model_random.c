@@ -104,7 +104,7 @@ Test(model_random, what_is_refused)
     tl_error err = {.text = ""};
     json_object_set_new(attention, "module", json_object());
     cr_expect_eq(tl_model_resolve(root, "", NULL, &err), TL_ERR_PARSE);
-    cr_expect(strstr(err.text, "module or random"), "%s", err.text);
+    cr_expect(strstr(err.text, "one of module, random and model"), "%s", err.text);
     json_decref(root);
 }
 

@@ -59,8 +59,14 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
  *   "attention": {"kind", "mask", .., "random": {"d", "heads", "width", "std", "output_std",
  *                 "seed", "fnv1a64", "head" (optional)}},    as tl_random_layer_spec of
  *                 tightlip/random.h
- *   "tokens": {"file", "fnv1a64", "tensor"}
- *   "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
+ *   "attention": {"kind", "mask", "model": {"file", "fnv1a64", "seed" (optional), "layer", "head"
+ *                 (optional), "weights"}},    a layer of a network: with a seed, file is a
+ * config.json and its weights are drawn, as tl_transformer_random; else file is model.safetensors
+ * or the index of its shards, beside its config.json. weights is the hash of the numbers of the
+ * layer "tokens": {"file", "fnv1a64", "ids", "n", "line" (optional)}    beside attention.model:
+ * what that layer gets at the first n tokens of a text, numbered as tl_words_read does, by a
+ * forward pass in double precision. Its last bits are those of the machine "tokens": {"file",
+ * "fnv1a64", "tensor"} "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
  *   "tokens": {"rows": [[..], ..], "repeat": [N_1, ..]}      row k N_k times in turn
  * Files lie relative to `directory`; fnv1a64 is the hash of tl_weights_hash, or of the numbers
  * drawn, in 16 hexadecimal digits. Puts what they hold in their place, so that tl_problem_from_json
@@ -69,6 +75,20 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
  * missing or of another type), those of tl_model_layer, tl_weights_read and tightlip/random.h. */
 TL_MUST_USE tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed,
                                        tl_error *err);
+
+/* The network and the states that were asked for last, for documents that follow one another. */
+typedef struct tl_model_networks tl_model_networks;
+/* NULL: out of memory. */
+tl_model_networks *tl_model_networks_alloc(void);
+void tl_model_networks_free(tl_model_networks *networks);
+/* tl_model_resolve with networks kept between calls; NULL: not kept. */
+TL_MUST_USE tl_status tl_model_resolve_kept(json_t *document, const char *directory,
+                                            tl_model_networks *networks, bool *changed,
+                                            tl_error *err);
+/* FNV-1a over the 64-bit words of the layer's numbers, lowest byte first, as 16 digits. */
+enum { TL_MODEL_HASH_SIZE = 17 };
+void tl_model_layer_hash(const tl_layer *layer, char text[TL_MODEL_HASH_SIZE]);
+
 /* tl_problem_read of a document that may have such references, relative to its own directory. */
 TL_MUST_USE tl_status tl_model_read_problem(const char *path, tl_problem *out, tl_error *err);
 

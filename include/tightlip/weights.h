@@ -60,6 +60,9 @@ TL_MUST_USE tl_status tl_weights_read(const tl_weights *file, const char *tensor
 TL_MUST_USE tl_status tl_weights_read_float(const tl_weights *file, const char *tensor,
                                             float **data, tl_weights_info *about, tl_error *err);
 
+/* Of a file that may be no weights: tl_weights_hash of an index of shards, else tl_file_hash. */
+TL_MUST_USE tl_status tl_weights_hash_file(const char *path, uint64_t *hash, uint64_t *bytes,
+                                           tl_error *err);
 /* tl_file_hash over everything that the tensors come from: the file and, behind an index, its
  * shards in the order of their names. Errors: those of tl_file_hash and tl_weights_open. */
 TL_MUST_USE tl_status tl_weights_hash(const char *path, uint64_t *hash, uint64_t *bytes,

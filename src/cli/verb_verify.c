@@ -33,7 +33,8 @@ static const tl_cli_option options[VERIFY_COUNT] = {VERIFY_OPTIONS(CLI_OPTION_RO
 typedef struct {
     size_t verdict[TL_VERDICT_UNDECIDED + 1];
     size_t unreadable;
-    json_t *array; /* with --json */
+    json_t *array;               /* with --json */
+    tl_model_networks *networks; /* kept from item to item */
 } tally;
 
 static void print_refuted(const tl_certificate *c)
@@ -124,44 +125,18 @@ static tl_status contradict(const tl_cli_item *item, const tl_certificate *c, tl
     return TL_OK;
 }
 
-/* Any direction proves a lower bound: one that the file leaves out is found by the double-precision
- * path. */
-static tl_status find_direction(tl_problem *problem, tl_error *err)
-{
-    const tl_measure *mu = problem->measure;
-    tl_norm_result norm;
-
-    if (problem->direction != NULL || (problem->has_norm && problem->norm != TL_NORM_2))
-        return TL_OK;
-    problem->direction = calloc(mu->m * mu->d, sizeof *problem->direction);
-    if (problem->direction == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    return tl_norm_compute(problem->layer, mu, TL_NORM_2, problem->direction, &norm, err);
-}
-
-/* referred: the document names weights or tokens by file. */
-static tl_status read_item(const tl_cli_item *item, tl_problem *problem, bool *referred,
-                           tl_error *why)
-{
-    tl_status status = tl_model_resolve(item->document, item->data, referred, why);
-
-    if (status == TL_OK)
-        status = tl_problem_from_json_anywhere(item->document, item->label, problem, why);
-    if (status == TL_OK && *referred) status = find_direction(problem, why);
-    return status;
-}
-
 static bool is_wide(const tl_layer *layer)
 {
     return layer->d * layer->values > 32768;
 }
 
 static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
-                                 tl_certificate *c, tl_error *why)
+                                 tl_model_networks *networks, tl_certificate *c, tl_error *why)
 {
     tl_problem problem = {0};
     tl_certify_settings asked = *settings;
     bool referred = false;
-    tl_status status = read_item(item, &problem, &referred, why);
+    tl_status status = tl_cli_item_read(item, networks, &problem, &referred, why);
 
     if (status == TL_OK) {
         /* Trained layers are too wide for what costs more than a product with the direction, and of
@@ -194,8 +169,9 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
     tl_status status = item->document != NULL ? TL_OK : item->error.status;
 
     if (status == TL_OK)
-        status = tl_certified_star_is(item->document) ? certify_star(item, settings, &c, &why)
-                                                      : certify_problem(item, settings, &c, &why);
+        status = tl_certified_star_is(item->document)
+                     ? certify_star(item, settings, &c, &why)
+                     : certify_problem(item, settings, t->networks, &c, &why);
     if (status != TL_OK && only) {
         *err = why;
         return status;
@@ -244,7 +220,7 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
                                           .most_bits = (long)call->value[VERIFY_BITS].count,
                                           .slack = call->value[VERIFY_SLACK].real};
     tl_cli_items items = {0};
-    tally t = {.array = call->json ? json_array() : NULL};
+    tally t = {.array = call->json ? json_array() : NULL, .networks = tl_model_networks_alloc()};
     tl_status status = check_key(settings.against, err);
 
     if (status == TL_OK && !(settings.slack < 1))
@@ -275,6 +251,7 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
             tl_fail(err, TL_ERR_LIMIT, "%zu of %zu witnesses undecided at %" PRIu64 " bits",
                     t.verdict[TL_VERDICT_UNDECIDED], items.count, call->value[VERIFY_BITS].count);
     tl_cli_items_clear(&items);
+    tl_model_networks_free(t.networks);
     tl_certify_cleanup();
     return status;
 }

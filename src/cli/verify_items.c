@@ -210,6 +210,31 @@ tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err)
                                : add_file(items, path, false, err);
 }
 
+/* Any direction proves a lower bound: one that the file leaves out is found by the double-precision
+ * path. */
+static tl_status find_direction(tl_problem *problem, tl_error *err)
+{
+    const tl_measure *mu = problem->measure;
+    tl_norm_result norm;
+
+    if (problem->direction != NULL || (problem->has_norm && problem->norm != TL_NORM_2))
+        return TL_OK;
+    problem->direction = calloc(mu->m * mu->d, sizeof *problem->direction);
+    if (problem->direction == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    return tl_norm_compute(problem->layer, mu, TL_NORM_2, problem->direction, &norm, err);
+}
+
+tl_status tl_cli_item_read(const tl_cli_item *item, tl_model_networks *networks,
+                           tl_problem *problem, bool *referred, tl_error *why)
+{
+    tl_status status = tl_model_resolve_kept(item->document, item->data, networks, referred, why);
+
+    if (status == TL_OK)
+        status = tl_problem_from_json_anywhere(item->document, item->label, problem, why);
+    if (status == TL_OK && *referred) status = find_direction(problem, why);
+    return status;
+}
+
 void tl_cli_item_release(tl_cli_item *item)
 {
     json_decref(item->document);

@@ -10,17 +10,6 @@
 #include "tightlip/version.h"
 #include "tightlip/weights.h"
 
-/* An index stands for its shards; any other file, settings of a model among them, for itself. */
-static tl_status hash_file(const char *path, uint64_t *hash, uint64_t *bytes, tl_error *err)
-{
-    static const char index[] = ".index.json";
-    const size_t length = strlen(path), tail = sizeof index - 1;
-
-    if (length > tail && strcmp(path + length - tail, index) == 0)
-        return tl_weights_hash(path, hash, bytes, err);
-    return tl_file_hash(path, hash, bytes, err);
-}
-
 /* Size and hash of every data file named: a resume over other data must not pass unnoticed. */
 tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
 {
@@ -33,7 +22,7 @@ tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err)
         char *path = tl_bindings_path(&b, name), hex[32];
         uint64_t hash, bytes;
         json_t *entry;
-        tl_status s = path ? hash_file(path, &hash, &bytes, err)
+        tl_status s = path ? tl_weights_hash_file(path, &hash, &bytes, err)
                            : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", ex->path);
         free(path);
         if (s) return s;

@@ -26,11 +26,13 @@ bool tl_has_model(const config_setting_t *attention)
            config_setting_get_member(attention, "model") != NULL;
 }
 
-tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, tl_norm_result *out,
-                        tl_error *err)
+tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, double *direction,
+                        tl_norm_result *out, tl_error *err)
 {
+    /* A claim that others confirm to the rounding of double precision. */
+    const tl_norm_settings settings = {.value = 1e-12};
     tl_norm_layer_result norm;
-    const tl_status s = tl_norm_layer(layer, mu, &tl_norm_settings_measured, NULL, &norm, err);
+    const tl_status s = tl_norm_layer(layer, mu, &settings, direction, &norm, err);
 
     if (s) return s;
     *out = (tl_norm_result){.log_value = log(norm.value),
@@ -235,6 +237,10 @@ tl_status tl_layer_model_read(const tl_bindings *b, tl_layer_spec *out, tl_error
         if (!s)
             s = tl_transformer_attention(b->experiment->networks->model, (size_t)m.layer,
                                          (long)m.head, &out->layer, err);
+        if (!s)
+            out->reference =
+                tl_model_reference(b, m.config, m.directory, m.seed, m.layer, m.head, out->layer);
+        if (!s && !out->reference) s = no_memory(b, group, err);
     }
     clear(&m);
     return s;
@@ -252,7 +258,7 @@ static tl_status hold_states(const tl_bindings *b, const char *key,
     if (networks->text_key && strcmp(networks->text_key, key) == 0) return TL_OK;
     copy = strdup(key);
     if (!copy) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    s = tl_transformer_run(networks->model, input, TL_PRECISION_SINGLE, &states, err);
+    s = tl_transformer_run(networks->model, input, TL_PRECISION_DOUBLE, &states, err);
     if (s) {
         free(copy);
         return s;

@@ -53,7 +53,7 @@ static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl
     p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (cell->attention.network && ex->norm == TL_NORM_2)
-        return tl_model_norm(p->layer, p->measure, &p->norm, err);
+        return tl_model_norm(p->layer, p->measure, p->direction, &p->norm, err);
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
 
@@ -132,19 +132,18 @@ static tl_problem witness_of(const tl_experiment *ex, const tl_cell *cell, const
                         .log10_value = p->norm.log_value / TL_LN10};
 }
 
-static const char no_witness[] = "no witness: the network is that of the manifest";
-
-/* Weights too many to repeat in every record are named; a search may have moved them. */
+/* Weights too many to repeat in every record are named; a search may have moved those that are
+ * drawn for one layer alone. */
 static bool by_reference(const tl_cell *cell)
 {
-    return cell->attention.reference && !cell->searched;
+    return cell->attention.reference && (!cell->searched || cell->attention.network);
 }
 
 static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const point *p)
 {
     const tl_problem problem = witness_of(ex, cell, p);
 
-    if (cell->attention.network) return json_null();
+    if (tl_witness_lacks(cell, p->measure)) return json_null();
     return by_reference(cell) ? tl_witness_refer(&problem, ex, cell) : tl_problem_to_json(&problem);
 }
 
@@ -197,8 +196,9 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || json_object_set_new(record, "witness", witness_json(ex, cell, p));
-    if (cell->attention.network)
-        bad = bad || json_object_set_new(record, "why", json_string(no_witness));
+    if (tl_witness_lacks(cell, p->measure))
+        bad = bad ||
+              json_object_set_new(record, "why", json_string(tl_witness_lacks(cell, p->measure)));
     if (!bad) return record;
     json_decref(record);
     return NULL;
@@ -215,10 +215,12 @@ static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell,
 {
     const tl_problem witness = witness_of(ex, cell, p);
 
-    if (cell->attention.network)
+    const char *why = tl_witness_lacks(cell, p->measure);
+
+    if (why)
         return json_object_set_new(json_object_get(record, "lower"), "certified_why",
-                                   json_string(no_witness)) ||
-               json_object_set_new(record, "upper_certified_why", json_string(no_witness));
+                                   json_string(why)) ||
+               json_object_set_new(record, "upper_certified_why", json_string(why));
     int bad = tl_certified_set_lower(json_object_get(record, "lower"), &witness);
 
     if (given) {

@@ -1,4 +1,4 @@
-#include "experiment/internal.h"
+#include "experiment/model_layer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,6 +104,7 @@ json_t *tl_tokens_reference(const tl_bindings *b, const tl_measure *tokens)
     if (!at || !config_setting_is_group(at) ||
         (domain && config_setting_get_member(domain, "snap")))
         return NULL;
+    if (config_setting_get_member(at, "text")) return tl_model_tokens_reference(b, tokens);
     if (config_setting_get_member(at, "construction")) return tl_tokens_drawn(b, tokens);
     if (config_setting_length(at) != 2 || !config_setting_get_member(at, "file") ||
         !config_setting_get_member(at, "tensor"))

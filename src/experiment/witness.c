@@ -2,6 +2,22 @@
 
 #include <string.h>
 
+/* Numbers n d values of a witness of a network; above, ball arithmetic takes over a second. */
+static const size_t MOST_NUMBERS = 7000000;
+
+const char *tl_witness_lacks(const tl_cell *cell, const tl_measure *mu)
+{
+    const tl_layer *layer = cell->attention.layer;
+
+    if (!cell->attention.network) return NULL;
+    if (!cell->searched && !cell->tokens_reference)
+        return "no witness: the network and its image are those of the manifest";
+    if (mu->m * layer->d * layer->values > MOST_NUMBERS)
+        return "no witness: a layer this wide at so many tokens takes long in ball arithmetic; the "
+               "network is that of the manifest";
+    return NULL;
+}
+
 /* The reference, with the hash of its file, which the manifest knows, when it names one. */
 static json_t *hashed(const tl_experiment *ex, const json_t *reference)
 {
@@ -67,8 +83,13 @@ json_t *tl_witness_refer(const tl_problem *problem, const tl_experiment *ex, con
     json_t *witness = tl_problem_to_json(&without), *tokens;
     int bad = !witness || refer_weights(witness, ex, cell);
     if (!bad) {
-        tokens = cell->tokens_reference ? hashed(ex, cell->tokens_reference)
-                                        : runs(mu, json_object_get(witness, "tokens"));
+        if (cell->attention.network && cell->searched) {
+            (void)json_object_del(witness, "direction");
+            (void)json_object_del(witness, "direction_kind");
+        }
+        tokens = cell->tokens_reference && !cell->searched
+                     ? hashed(ex, cell->tokens_reference)
+                     : runs(mu, json_object_get(witness, "tokens"));
         if (tokens) {
             bad = json_object_set_new(witness, "tokens", tokens);
             (void)json_object_del(witness, "direction");

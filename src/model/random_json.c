@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlip/model.h"
 #include "tightlip/random.h"
 
 static uint64_t hash_numbers(uint64_t hash, const double *x, size_t count)
@@ -20,9 +21,7 @@ static uint64_t hash_numbers(uint64_t hash, const double *x, size_t count)
 
 static const uint64_t HASH_START = UINT64_C(14695981039346656037);
 
-enum { HASH_SIZE = 17 };
-
-static void layer_hash(const tl_layer *layer, char text[HASH_SIZE])
+void tl_model_layer_hash(const tl_layer *layer, char text[TL_MODEL_HASH_SIZE])
 {
     uint64_t hash = HASH_START;
 
@@ -33,19 +32,19 @@ static void layer_hash(const tl_layer *layer, char text[HASH_SIZE])
         hash = hash_numbers(hash, head->V, head->v * layer->d);
     }
     hash = hash_numbers(hash, layer->O, layer->out * layer->values);
-    (void)snprintf(text, HASH_SIZE, "%016" PRIx64, hash);
+    (void)snprintf(text, TL_MODEL_HASH_SIZE, "%016" PRIx64, hash);
 }
 
-static void tokens_hash(const double *x, size_t count, char text[HASH_SIZE])
+static void tokens_hash(const double *x, size_t count, char text[TL_MODEL_HASH_SIZE])
 {
-    (void)snprintf(text, HASH_SIZE, "%016" PRIx64, hash_numbers(HASH_START, x, count));
+    (void)snprintf(text, TL_MODEL_HASH_SIZE, "%016" PRIx64, hash_numbers(HASH_START, x, count));
 }
 
 json_t *tl_random_layer_to_json(const tl_random_layer_spec *spec, const tl_layer *drawn)
 {
-    char hash[HASH_SIZE];
+    char hash[TL_MODEL_HASH_SIZE];
 
-    layer_hash(drawn, hash);
+    tl_model_layer_hash(drawn, hash);
     json_t *out =
         json_pack("{s:I, s:I, s:I, s:f, s:f, s:I, s:s}", "d", (json_int_t)spec->d, "heads",
                   (json_int_t)spec->heads, "width", (json_int_t)spec->width, "std", spec->std,
@@ -56,7 +55,7 @@ json_t *tl_random_layer_to_json(const tl_random_layer_spec *spec, const tl_layer
 
 json_t *tl_random_tokens_to_json(const tl_random_tokens_spec *spec, const double *drawn)
 {
-    char hash[HASH_SIZE];
+    char hash[TL_MODEL_HASH_SIZE];
 
     tokens_hash(drawn, spec->n * spec->d, hash);
     return json_pack("{s:I, s:I, s:f, s:f, s:I, s:s}", "n", (json_int_t)spec->n, "d",
@@ -79,7 +78,7 @@ tl_status tl_random_layer_from_json(const json_t *member, tl_kind kind, tl_layer
     tl_random_layer_spec spec = {.d = 0};
     const char *expected;
     json_error_t why;
-    char found[HASH_SIZE];
+    char found[TL_MODEL_HASH_SIZE];
 
     /* Jansson's unpacking wants a mutable object and does not change it. */
     if (json_unpack_ex((json_t *)(uintptr_t)member, &why, JSON_STRICT,
@@ -96,7 +95,7 @@ tl_status tl_random_layer_from_json(const json_t *member, tl_kind kind, tl_layer
     spec.seed = (uint64_t)seed;
     tl_status s = tl_random_layer(&spec, kind, TL_MASK_NONE, out, err);
     if (s) return s;
-    layer_hash(*out, found);
+    tl_model_layer_hash(*out, found);
     s = check_hash(expected, found, err);
     if (s) tl_layer_free(*out);
     if (s) *out = NULL;
@@ -110,7 +109,7 @@ tl_status tl_random_tokens_from_json(const json_t *member, double **x, size_t *r
     json_int_t n, d, seed;
     const char *expected;
     json_error_t why;
-    char found[HASH_SIZE];
+    char found[TL_MODEL_HASH_SIZE];
 
     if (json_unpack_ex((json_t *)(uintptr_t)member, &why, JSON_STRICT,
                        "{s:I, s:I, s:F, s:F, s:I, s:s}", "n", &n, "d", &d, "std", &spec.std,

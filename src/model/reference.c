@@ -1,24 +1,24 @@
 /* Problem documents that name weights and tokens instead of holding them. */
+#include "model/reference.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlip/model.h"
 #include "tightlip/problem.h"
 #include "tightlip/random.h"
 
 enum { MOST_TOKENS = 1000000 };
 
-static tl_status get_text(const json_t *reference, const char *place, const char *key,
-                          const char **out, tl_error *err)
+tl_status tl_reference_text(const json_t *reference, const char *place, const char *key,
+                            const char **out, tl_error *err)
 {
     *out = json_string_value(json_object_get(reference, key));
     return *out ? TL_OK
                 : tl_fail(err, TL_ERR_PARSE, "%s.%s: expected a string, found none", place, key);
 }
 
-/* directory/file, owned by the caller. */
 static char *join(const char *directory, const char *file)
 {
     const bool rooted = file[0] == '/' || directory[0] == '\0';
@@ -30,32 +30,45 @@ static char *join(const char *directory, const char *file)
     return path;
 }
 
-/* Opens the file of a reference when it is the one that was meant. */
-static tl_status open_file(const json_t *reference, const char *place, const char *directory,
-                           tl_weights **out, tl_error *err)
+tl_status tl_reference_path(const json_t *reference, const char *place, const char *directory,
+                            char **path, tl_error *err)
 {
     const char *file, *expected;
     char found[32];
     uint64_t hash = 0, bytes;
-    tl_status s = get_text(reference, place, "file", &file, err);
+    tl_status s = tl_reference_text(reference, place, "file", &file, err);
 
-    if (!s) s = get_text(reference, place, "fnv1a64", &expected, err);
+    *path = NULL;
+    if (!s) s = tl_reference_text(reference, place, "fnv1a64", &expected, err);
     if (s) return s;
-    char *path = join(directory, file);
-    if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
-    s = tl_weights_hash(path, &hash, &bytes, err);
+    *path = join(directory, file);
+    if (!*path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
+    s = tl_weights_hash_file(*path, &hash, &bytes, err);
     (void)snprintf(found, sizeof found, "%016" PRIx64, hash);
     if (!s && strcmp(found, expected) != 0)
         s = tl_fail(err, TL_ERR_DOMAIN, "%s: expected a file of hash %s, found %s: it has changed",
-                    path, expected, found);
-    if (!s) s = tl_weights_open(out, path, err);
+                    *path, expected, found);
+    if (!s) return TL_OK;
+    tl_error_prefix(err, "%s", place);
+    free(*path);
+    *path = NULL;
+    return s;
+}
+
+static tl_status open_file(const json_t *reference, const char *place, const char *directory,
+                           tl_weights **out, tl_error *err)
+{
+    char *path;
+    tl_status s = tl_reference_path(reference, place, directory, &path, err);
+
+    if (s) return s;
+    s = tl_weights_open(out, path, err);
     if (s) tl_error_prefix(err, "%s", place);
     free(path);
     return s;
 }
 
-/* Puts heads and output of the layer in the place of the module; kind, mask and constants stay. */
-static int put_layer(json_t *attention, const tl_layer *layer)
+int tl_reference_put_layer(json_t *attention, const tl_layer *layer)
 {
     json_t *whole = tl_layer_to_json(layer), *heads = json_object_get(whole, "heads");
     json_t *output = json_object_get(whole, "output"), *head;
@@ -70,6 +83,7 @@ static int put_layer(json_t *attention, const tl_layer *layer)
     }
     (void)json_object_del(attention, "module");
     (void)json_object_del(attention, "random");
+    (void)json_object_del(attention, "model");
     json_decref(whole);
     return bad;
 }
@@ -85,7 +99,7 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
                            .transposed = json_is_true(json_object_get(reference, "transposed"))};
     tl_weights *file = NULL;
     tl_layer *layer = NULL;
-    tl_status s = named ? TL_OK : get_text(reference, place, "prefix", &spec.prefix, err);
+    tl_status s = named ? TL_OK : tl_reference_text(reference, place, "prefix", &spec.prefix, err);
 
     for (size_t i = 0; named && i < TL_MODULE_NAMES; i++)
         spec.name[i] = json_string_value(json_object_get(reference, tl_module_key(i)));
@@ -96,7 +110,7 @@ static tl_status resolve_module(json_t *attention, const char *directory, tl_err
     spec.heads = (size_t)json_integer_value(heads);
     if (!s) s = open_file(reference, place, directory, &file, err);
     if (!s) s = tl_model_layer(file, &spec, &layer, err);
-    if (!s && put_layer(attention, layer))
+    if (!s && tl_reference_put_layer(attention, layer))
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", place);
     tl_layer_free(layer);
     tl_weights_close(file);
@@ -117,12 +131,13 @@ static tl_status resolve_random(json_t *attention, const json_t *reference, tl_e
         tl_error_prefix(err, "attention.random");
         return s;
     }
-    if (put_layer(attention, layer)) s = tl_fail(err, TL_ERR_MEMORY, "attention: out of memory");
+    if (tl_reference_put_layer(attention, layer))
+        s = tl_fail(err, TL_ERR_MEMORY, "attention: out of memory");
     tl_layer_free(layer);
     return s;
 }
 
-static json_t *rows_json(const double *x, size_t rows, size_t cols)
+json_t *tl_reference_rows(const double *x, size_t rows, size_t cols)
 {
     json_t *list = json_array();
 
@@ -141,7 +156,7 @@ static tl_status read_tensor(const json_t *reference, const char *directory, dou
     static const char place[] = "tokens";
     tl_weights *file = NULL;
     const char *tensor;
-    tl_status s = get_text(reference, place, "tensor", &tensor, err);
+    tl_status s = tl_reference_text(reference, place, "tensor", &tensor, err);
 
     if (!s) s = open_file(reference, place, directory, &file, err);
     if (!s) s = tl_weights_read(file, tensor, x, rows, cols, err);
@@ -193,7 +208,7 @@ static tl_status resolve_tokens(json_t *document, const json_t *reference, const
         s = drawn ? tl_random_tokens_from_json(drawn, &x, &rows, &cols, err)
                   : read_tensor(reference, directory, &x, &rows, &cols, err);
         if (s && drawn) tl_error_prefix(err, "tokens.random");
-        if (!s) list = rows_json(x, rows, cols);
+        if (!s) list = tl_reference_rows(x, rows, cols);
         free(x);
     }
     if (!s && json_object_set(document, "tokens", list))
@@ -202,22 +217,34 @@ static tl_status resolve_tokens(json_t *document, const json_t *reference, const
     return s;
 }
 
-tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed, tl_error *err)
+tl_status tl_model_resolve_kept(json_t *document, const char *directory,
+                                tl_model_networks *networks, bool *changed, tl_error *err)
 {
     json_t *attention = json_object_get(document, "attention");
     const json_t *module = json_object_get(attention, "module");
     const json_t *drawn = json_object_get(attention, "random");
+    const json_t *model = json_object_get(attention, "model");
     const json_t *tokens = json_object_get(document, "tokens");
     const bool named = json_is_object(tokens);
+    const bool text = named && json_object_get(tokens, "ids");
     tl_status s = TL_OK;
 
-    if (changed) *changed = module || drawn || named;
-    if (module && drawn)
-        return tl_fail(err, TL_ERR_PARSE, "attention: expected module or random, found both");
-    if (named) s = resolve_tokens(document, tokens, directory, err);
+    if (changed) *changed = module || drawn || model || named;
+    if ((module != NULL) + (drawn != NULL) + (model != NULL) > 1)
+        return tl_fail(err, TL_ERR_PARSE,
+                       "attention: expected one of module, random and model, found several");
+    if (text && !model)
+        return tl_fail(err, TL_ERR_PARSE, "tokens.ids: expected attention.model beside a text");
+    if (named && !text) s = resolve_tokens(document, tokens, directory, err);
     if (!s && module) s = resolve_module(attention, directory, err);
     if (!s && drawn) s = resolve_random(attention, drawn, err);
+    if (!s && model) s = tl_reference_model(document, directory, networks, err);
     return s;
+}
+
+tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed, tl_error *err)
+{
+    return tl_model_resolve_kept(document, directory, NULL, changed, err);
 }
 
 tl_status tl_model_read_problem(const char *path, tl_problem *out, tl_error *err)

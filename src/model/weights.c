@@ -193,3 +193,14 @@ tl_status tl_weights_hash(const char *path, uint64_t *hash, uint64_t *bytes, tl_
     tl_weights_close(file);
     return s;
 }
+
+/* An index stands for its shards; any other file, settings of a model among them, for itself. */
+tl_status tl_weights_hash_file(const char *path, uint64_t *hash, uint64_t *bytes, tl_error *err)
+{
+    static const char index[] = ".index.json";
+    const size_t length = strlen(path), tail = sizeof index - 1;
+
+    if (length > tail && strcmp(path + length - tail, index) == 0)
+        return tl_weights_hash(path, hash, bytes, err);
+    return tl_file_hash(path, hash, bytes, err);
+}
