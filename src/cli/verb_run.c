@@ -49,19 +49,51 @@ static tl_status choose_directory(const tl_cli_call *call, const tl_experiment *
     return TL_OK;
 }
 
+/* Adds the text as one word of a shell. What does not fit is left out. */
+static void add_word(char *text, size_t size, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.+/=:,@-";
+    size_t used = strlen(text);
+
+    if (word[0] && word[strspn(word, plain)] == '\0') {
+        (void)snprintf(text + used, size - used, " %s", word);
+        return;
+    }
+    used += (size_t)snprintf(text + used, size - used, " '");
+    for (; *word && used + 6 < size; word++) {
+        const char one[] = {*word, '\0'};
+        used += (size_t)snprintf(text + used, size - used, "%s", *word == '\'' ? "'\\''" : one);
+    }
+    if (used + 2 < size) (void)snprintf(text + used, size - used, "'");
+}
+
 /* How to go on after an interruption. */
 static void go_on_with(const tl_cli_call *call, const char *directory, char *text, size_t size)
 {
-    char seed[64] = "", shard[80] = "";
+    const tl_cli_value *v = call->value;
 
-    if (call->value[RUN_SEED].given)
-        snprintf(seed, sizeof seed, " --seed %" PRIu64, call->value[RUN_SEED].count);
-    if (call->value[RUN_SHARD].given)
-        snprintf(shard, sizeof shard, " --shard %.60s", call->value[RUN_SHARD].text);
-    snprintf(text, size,
-             "interrupted; the finished cells are kept. Go on with: tightlip run %s -o %s%s%s "
-             "--resume",
-             call->operand[0], directory, seed, shard);
+    (void)snprintf(text, size,
+                   "interrupted; the finished cells are kept. Go on with: tightlip run");
+    add_word(text, size, call->operand[0]);
+    add_word(text, size, "-o");
+    add_word(text, size, directory);
+    if (v[RUN_SEED].given) {
+        char seed[24];
+        (void)snprintf(seed, sizeof seed, "%" PRIu64, v[RUN_SEED].count);
+        add_word(text, size, "--seed");
+        add_word(text, size, seed);
+    }
+    if (v[RUN_SHARD].given) {
+        add_word(text, size, "--shard");
+        add_word(text, size, v[RUN_SHARD].text);
+    }
+    if (v[RUN_MODEL].given) {
+        add_word(text, size, "--model");
+        add_word(text, size, v[RUN_MODEL].text);
+    }
+    if (v[RUN_NO_PLOT].given) add_word(text, size, "--no-plot");
+    add_word(text, size, "--resume");
 }
 
 /* The cell whose ratio is the largest (sign 1) or the least (sign -1). */
