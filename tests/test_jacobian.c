@@ -1,6 +1,7 @@
 /* The linearised layer of every kind, on random problems. */
 #include <criterion/criterion.h>
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/jacobian_properties.h"
@@ -41,6 +42,49 @@ Test(jacobian, joint_gradient_is_the_slope_of_the_form)
 Test(jacobian, split_gradient_is_the_slope_of_the_form)
 {
     expect_small(property_split_gradient, 5, 1e-6);
+}
+
+/* How many split blocks differ in a bit from those of K. */
+static size_t other_splits(tl_jacobian *J, tl_jacobian *K, size_t m, size_t count)
+{
+    double *S = malloc(2 * count * sizeof *S);
+    size_t other = 0;
+    for (size_t k = 0; k < m; k++)
+        other += tl_jacobian_split(J, k, S) || tl_jacobian_split(K, k, S + count) ||
+                 memcmp(S, S + count, count * sizeof *S) != 0;
+    free(S);
+    return other;
+}
+
+/* The joint block leaves the split blocks behind, for the measure it was written at and no other.
+ */
+static double splits_are_those_of_a_fresh_one(gsl_rng *rng, const random_problem *p, tl_jacobian *J)
+{
+    const size_t m = p->measure->m, count = p->layer->out * p->layer->d;
+    double *M = malloc(m * m * count * sizeof *M), other = 1.0;
+    tl_jacobian *fresh = NULL;
+    tl_measure *half = NULL;
+    (void)rng;
+    if (!tl_jacobian_alloc(&fresh, p->layer, m, NULL) && !tl_measure_copy(&half, p->measure) &&
+        !tl_jacobian_set(fresh, p->layer, p->measure)) {
+        tl_jacobian_dense(J, M);
+        other = (double)other_splits(J, fresh, m, count);
+        for (size_t i = 0; i < m * p->layer->d; i++) half->x[i] *= 0.5;
+        other += tl_jacobian_set(J, p->layer, half) || tl_jacobian_set(fresh, p->layer, half);
+        other += (double)other_splits(J, fresh, m, count);
+        tl_jacobian_dense(J, M);
+        tl_jacobian_dense(J, M);
+        other += (double)other_splits(J, fresh, m, count);
+    }
+    tl_jacobian_free(fresh);
+    tl_measure_free(half);
+    free(M);
+    return other;
+}
+
+Test(jacobian, split_blocks_do_not_depend_on_what_was_written_out)
+{
+    expect_small(splits_are_those_of_a_fresh_one, 7, 0.0);
 }
 
 /* J(A / t^2, t X) = J(A, X), bit for bit when t is a power of two. */

@@ -29,8 +29,13 @@ static void add_split(tl_jacobian *J, size_t k, double *S, size_t ld)
 
 tl_status tl_jacobian_split(tl_jacobian *J, size_t k, double *S)
 {
+    const size_t count = J->out * J->d;
     if (k >= J->m) return TL_ERR_ARGUMENT;
-    memset(S, 0, J->out * J->d * sizeof(double));
+    if (J->splits_known) {
+        memcpy(S, J->splits + k * count, count * sizeof(double));
+        return TL_OK;
+    }
+    memset(S, 0, count * sizeof(double));
     add_split(J, k, S, J->d);
     return TL_OK;
 }
@@ -127,6 +132,18 @@ void tl_jacobian_dense(tl_jacobian *J, double *M)
     memset(M, 0, m * J->out * ld * sizeof(double));
     for (size_t h = 0; h < J->heads; h++) head_dense(J, &J->state[h], M);
     for (size_t k = 0; k < m; k++) {
-        add_split(J, k, M + k * J->out * ld + k * d, ld);
+        double *block = M + k * J->out * ld + k * d;
+        if (!J->splits) {
+            add_split(J, k, block, ld);
+            continue;
+        }
+        double *S = J->splits + k * J->out * d;
+        if (!J->splits_known) {
+            memset(S, 0, J->out * d * sizeof(double));
+            add_split(J, k, S, d);
+        }
+        for (size_t i = 0; i < J->out; i++)
+            for (size_t j = 0; j < d; j++) block[i * ld + j] += S[i * d + j];
     }
+    J->splits_known = J->splits != NULL;
 }

@@ -33,6 +33,8 @@ typedef struct {
     size_t *ref;   /* m: argmax_l P_kl; sums over l leave it out and restore it as minus the rest */
 } tl_head_state;
 
+enum { TL_SPLITS_MOST = 4096 };
+
 struct tl_jacobian {
     const tl_layer *layer; /* borrowed since set */
     const tl_measure *mu;  /* borrowed since set */
@@ -53,6 +55,8 @@ struct tl_jacobian {
     double *wide;      /* m x out */
     double *value_map; /* max(out, v_max) x d; kind cosine: one per atom */
     double *cross;     /* max(out, v_max) x max(k_max, v_max) */
+    double *splits;    /* m x out x d up to TL_SPLITS_MOST numbers, else NULL: the split blocks */
+    bool splits_known; /* since set */
 };
 
 /* Scratch rows of the gradient, m x m each. In: S = e_kl = <w_k, dval_l phi_l>, W = f_kl = <q_k,

@@ -38,6 +38,7 @@ void tl_jacobian_free(tl_jacobian *J)
     free(J->wide);
     free(J->value_map);
     free(J->cross);
+    free(J->splits);
     free(J);
 }
 
@@ -96,6 +97,9 @@ static bool scratch_init(tl_jacobian *J)
     J->wide = doubles(m, J->out);
     J->value_map = doubles(J->kind == TL_KIND_COSINE ? m * tall : tall, J->d);
     J->cross = doubles(tall, J->k_max > J->v_max ? J->k_max : J->v_max);
+    const size_t split = J->out * J->d;
+    const bool few = split <= TL_SPLITS_MOST && m <= TL_SPLITS_MOST / split;
+    if (few && !(J->splits = doubles(m, split))) return false;
     return J->centred && J->cat && J->wide && J->value_map && J->cross;
 }
 
@@ -162,6 +166,7 @@ tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_mea
     J->layer = layer;
     J->mu = mu;
     J->m = J->rows = mu->m;
+    J->splits_known = false;
     for (size_t i = 0; i < mu->m; i++)
         for (size_t r = 0; r < J->d; r++) J->centred[i * J->d + r] = mu->x[i * J->d + r] - mu->x[r];
     size_t offset = 0;

@@ -11,8 +11,8 @@
 double tl_row_mean(size_t m, const double *weight, const double *g, size_t ref)
 {
     double s = 0.0;
-    for (size_t l = 0; l < m; l++)
-        if (l != ref) s += weight[l] * (g[l] - g[ref]);
+    const double at_ref = g[ref];
+    for (size_t l = 0; l < m; l++) s += weight[l] * (g[l] - at_ref);
     return s;
 }
 
@@ -82,20 +82,48 @@ static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, d
     }
 }
 
-/* out_l = image_l - mean for one row, centred on the row's reference; row ref holds the mean until
- * the end. */
+/* out_l = image_l - mean for one row, centred on the row's reference. Inlined for few columns,
+ * whose mean stays in registers. */
+static inline __attribute__((always_inline)) void few_centred(size_t m, size_t width,
+                                                              const double *restrict p,
+                                                              const double *restrict image,
+                                                              size_t ref, double *restrict out)
+{
+    double mean[4] = {0}, at_ref[4];
+    for (size_t r = 0; r < width; r++) at_ref[r] = image[ref * width + r];
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < width; r++) mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < width; r++)
+            out[l * width + r] = image[l * width + r] - at_ref[r] - mean[r];
+}
+
+/* Row ref holds the mean until the end. */
 static void row_centred(size_t m, size_t width, const double *restrict p,
                         const double *restrict image, size_t ref, double *restrict out)
 {
+    if (width == 1) {
+        few_centred(m, 1, p, image, ref, out);
+        return;
+    }
+    if (width == 2) {
+        few_centred(m, 2, p, image, ref, out);
+        return;
+    }
+    if (width == 4) {
+        few_centred(m, 4, p, image, ref, out);
+        return;
+    }
     const double *at_ref = image + ref * width;
-    double *mean = out + ref * width;
+    double *restrict mean = out + ref * width;
     for (size_t r = 0; r < width; r++) mean[r] = 0.0;
     for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; l != ref && r < width; r++)
-            mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; l != ref && r < width; r++)
+        for (size_t r = 0; r < width; r++) mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
+    for (size_t l = 0; l < m; l++) {
+        if (l == ref) continue;
+        for (size_t r = 0; r < width; r++)
             out[l * width + r] = image[l * width + r] - at_ref[r] - mean[r];
+    }
     for (size_t r = 0; r < width; r++) mean[r] = -mean[r];
 }
 

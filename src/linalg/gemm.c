@@ -71,6 +71,7 @@ void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const
         const bool tiny = m * n * k <= SMALL_PRODUCT;
         const tl_small_product s = {
             m, n, k, alpha, beta, a, ta == 'N' ? lda : 1, ta == 'N' ? 1 : lda, b, ldb, c, ldc};
+        if (tl_gemm_tiny(&s, tb != 'N')) return;
         if (tb == 'N' && (!tiny || n >= WIDE)) {
             tl_gemm_small(&s);
             return;

@@ -23,4 +23,9 @@ void tl_gemm_small(const tl_small_product *s);
 enum { TL_GEMM_PACK = 4096 };
 void tl_gemm_small_t(const tl_small_product *s, int dots);
 
+/* The same for n and k among 1, 2 and 4, B transposed (then with `dots`) or not, in loops of a
+ * length that the compiler knows; 0 for other sizes. */
+enum { TL_GEMM_TINY = 4 };
+int tl_gemm_tiny(const tl_small_product *s, int transposed);
+
 #endif

@@ -40,9 +40,7 @@ WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, doub
         }
         double rest = 0;
         for (; r < n; r++) rest += q[r] * x[r];
-        const double even = (sum[0] + sum[4]) + (sum[2] + sum[6]);
-        const double odd = (sum[1] + sum[5]) + (sum[3] + sum[7]);
-        coef[i] = (even + odd) + rest;
+        coef[i] = wide_sum(&sum) + rest;
     }
     size_t i = 0;
     for (; i + 2 <= k; i += 2) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "linalg/gemm_small.h"
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
@@ -21,124 +22,250 @@ static const double TOLD = 1e-10, NEAREST = 32 * MOST * DBL_EPSILON;
  * down to a 64th. */
 static const double TRIAL = 64, STUCK = 1e-3;
 
+/* Rows of G and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as do
+ * the vectors. */
 typedef struct {
-    size_t n;
+    size_t n, stride;
     bool positive;         /* all pivots */
     double G[MOST * MOST]; /* M'M over its trace */
-    double L[MOST * MOST]; /* the factor: columns as rows, unit diagonal */
+    double L[MOST * MOST]; /* what is left to factorise */
+    double F[MOST * MOST]; /* the factor: columns as rows, zeros up to the diagonal in its block */
     double inverse[MOST];  /* of the pivots */
-    double v[MOST];
+    double v[MOST], w[MOST];
     double quotient, residual; /* of v */
 } state;
 
-/* s I - G = L D L'; stops at a pivot that is not positive. Row k of L holds column k below the
- * diagonal, so that every update runs along rows. */
-WIDE_BODY void factor_body(state *t, double s)
+/* From BEHIND + 7 - k: 1 in lanes behind k. */
+static const double BEHIND[15] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+
+WIDE_BODY wide8 *block(double *x, size_t b)
 {
-    const size_t n = t->n;
-    double *L = t->L;
+    return (wide8 *)(x + 8 * b);
+}
+
+/* Rows behind k of block b without row k. */
+WIDE_BODY void eliminate(state *t, size_t k, const wide8 *row, size_t b, size_t blocks)
+{
+    if (b >= blocks || 8 * b + 8 <= k + 1) return;
+    const size_t stride = 8 * blocks, first = 8 * b > k ? 8 * b : k + 1;
+    const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
+    const double *entry = t->L + k * stride, inverse = t->inverse[k];
+    for (size_t i = first; i < end; i++) {
+        double *to = t->L + i * stride;
+        const double factor = entry[i] * inverse;
+        for (size_t c = b; c < blocks; c++) *block(to, c) -= factor * row[c];
+    }
+}
+
+/* s I - G = L D L' and v = L^-1 v, pivot by pivot; stops at a pivot that is not positive. */
+WIDE_BODY void factor(state *t, double s, size_t blocks)
+{
+    const size_t n = t->n, stride = 8 * blocks;
+    double *L = t->L, *v = t->v;
     t->positive = false;
-    for (size_t i = 0; i < n * n; i++) L[i] = -t->G[i];
-    for (size_t i = 0; i < n; i++) L[i * n + i] += s;
+    for (size_t b = 0; b < n * blocks; b++) *block(L, b) = -*block(t->G, b);
+    for (size_t i = 0; i < n; i++) L[i * stride + i] += s;
     for (size_t k = 0; k < n; k++) {
-        double *row = L + k * n;
-        if (!(row[k] > 0.0)) return;
-        const double inverse = t->inverse[k] = 1.0 / row[k];
-        for (size_t i = k + 1; i < n; i++) {
-            const double c = row[i] * inverse;
-            double *to = L + i * n;
-            size_t j = i / 8 * 8;
-            for (; j + 8 <= n; j += 8) *(wide8 *)(to + j) -= c * *(const wide8 *)(row + j);
-            for (j = j > i ? j : i; j < n; j++) to[j] -= c * row[j];
-        }
-        for (size_t j = k + 1; j < n; j++) row[j] *= inverse;
+        double *entry = L + k * stride, *unit = t->F + k * stride;
+        if (!(entry[k] > 0.0)) return;
+        const double inverse = t->inverse[k] = 1.0 / entry[k], v_k = v[k];
+        wide8 row[MOST / 8];
+        for (size_t b = 0; b < blocks; b++) row[b] = *block(entry, b);
+        eliminate(t, k, row, 0, blocks);
+        eliminate(t, k, row, 1, blocks);
+        eliminate(t, k, row, 2, blocks);
+        eliminate(t, k, row, 3, blocks);
+        for (size_t b = 0; b < blocks; b++) *block(unit, b) = row[b] * inverse;
+        *block(unit, k / 8) *= *(const wide8 *)(BEHIND + 7 - k % 8);
+        for (size_t b = k / 8; b < blocks; b++) *block(v, b) -= v_k * *block(unit, b);
     }
     t->positive = true;
 }
-WIDE_VARIANTS(factor, (state * t, double s), (t, s))
 
-/* x = (s I - G)^-1 x */
-static void solve(const state *t, double *x)
+/* v = L'^-1 D^-1 v, within a block from the number that is known longest. */
+WIDE_BODY void solve(state *t, size_t blocks)
 {
-    const size_t n = t->n;
-    for (size_t k = 0; k < n; k++) vec_axpy(n - k - 1, -x[k], t->L + k * n + k + 1, x + k + 1);
-    for (size_t k = n; k-- > 0;)
-        x[k] = x[k] * t->inverse[k] - vec_dot(n - k - 1, t->L + k * n + k + 1, x + k + 1);
+    double *v = t->v;
+    for (size_t b = blocks; b-- > 0;) {
+        const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
+        for (size_t k = end; k-- > 8 * b;) {
+            double *unit = t->F + k * 8 * blocks, x = v[k] * t->inverse[k];
+            wide8 sum = {0};
+            for (size_t c = b + 1; c < blocks; c++) sum += *block(unit, c) * *block(v, c);
+            if (b + 1 < blocks) x -= wide_sum(&sum);
+            for (size_t j = end; j-- > k + 1;) x -= unit[j] * v[j];
+            v[k] = x;
+        }
+    }
+}
+
+WIDE_BODY double product(double *x, double *y, size_t blocks)
+{
+    wide8 sum = {0};
+    for (size_t b = 0; b < blocks; b++) sum += *block(x, b) * *block(y, b);
+    return wide_sum(&sum);
+}
+
+/* w = G v */
+WIDE_BODY void multiply(state *t, size_t blocks)
+{
+    wide8 sum[MOST / 8];
+    for (size_t b = 0; b < blocks; b++) sum[b] = (wide8){0};
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t b = 0; b < blocks; b++) sum[b] += t->v[i] * *block(t->G, i * blocks + b);
+    for (size_t b = 0; b < blocks; b++) *block(t->w, b) = sum[b];
 }
 
 /* Quotient and residual of v, which becomes a unit vector. */
+WIDE_BODY void measure_body(state *t, size_t blocks)
+{
+    const double inverse = 1.0 / sqrt(product(t->v, t->v, blocks));
+    for (size_t b = 0; b < blocks; b++) *block(t->v, b) *= inverse;
+    multiply(t, blocks);
+    const double quotient = t->quotient = product(t->v, t->w, blocks);
+    for (size_t b = 0; b < blocks; b++) *block(t->w, b) -= quotient * *block(t->v, b);
+    t->residual = sqrt(product(t->w, t->w, blocks));
+}
+
+/* A round with s where all pivots turn out positive. */
+WIDE_BODY void round_body(state *t, double s, size_t blocks)
+{
+    factor(t, s, blocks);
+    if (!t->positive) return;
+    solve(t, blocks);
+    measure_body(t, blocks);
+}
+
+#define BLOCKS(count)                                           \
+    WIDE_BODY void round_##count##_body(state *t, double s)     \
+    {                                                           \
+        round_body(t, s, count);                                \
+    }                                                           \
+    WIDE_BODY void measure_##count##_body(state *t)             \
+    {                                                           \
+        measure_body(t, count);                                 \
+    }                                                           \
+    WIDE_VARIANTS(round_##count, (state * t, double s), (t, s)) \
+    WIDE_VARIANTS(measure_##count, (state * t), (t))
+BLOCKS(1)
+BLOCKS(2)
+BLOCKS(3)
+BLOCKS(4)
+#undef BLOCKS
+
 static void measure(state *t)
 {
-    const size_t n = t->n;
-    double *v = t->v, w[MOST];
-    vec_scale(n, 1.0 / tl_nrm2(n, v), v);
-    for (size_t i = 0; i < n; i++) w[i] = vec_dot(n, t->G + i * n, v);
-    t->quotient = vec_dot(n, v, w);
-    vec_axpy(n, -t->quotient, v, w);
-    t->residual = tl_nrm2(n, w);
+    switch (t->stride / 8) {
+    case 1:
+        WIDE_CALL(measure_1, (t));
+        break;
+    case 2:
+        WIDE_CALL(measure_2, (t));
+        break;
+    case 3:
+        WIDE_CALL(measure_3, (t));
+        break;
+    default:
+        WIDE_CALL(measure_4, (t));
+    }
+}
+
+static void try_round(state *t, double s)
+{
+    switch (t->stride / 8) {
+    case 1:
+        WIDE_CALL(round_1, (t, s));
+        break;
+    case 2:
+        WIDE_CALL(round_2, (t, s));
+        break;
+    case 3:
+        WIDE_CALL(round_3, (t, s));
+        break;
+    default:
+        WIDE_CALL(round_4, (t, s));
+    }
 }
 
 /* Towards the top vector: a step of power iteration, after some of everything where v is near an
  * eigenvector that is not the top one. */
 static void away(state *t, size_t round)
 {
-    const size_t n = t->n;
-    double v[MOST];
-    memcpy(v, t->v, n * sizeof *v);
-    if (t->residual <= STUCK * t->quotient)
-        for (size_t i = 0; i < n; i++) v[i] += 0.1 * sin(1.0 + (double)(i * i + round));
-    for (size_t i = 0; i < n; i++) t->v[i] = vec_dot(n, t->G + i * n, v);
+    if (t->residual <= STUCK * t->quotient) {
+        for (size_t i = 0; i < t->n; i++) t->v[i] += 0.1 * sin(1.0 + (double)(i * i + round));
+        measure(t);
+    }
+    /* w is G v less the quotient times v. */
+    for (size_t i = 0; i < t->n; i++) t->v[i] = t->w[i] + t->quotient * t->v[i];
     measure(t);
 }
 
 /* Rounds used until s is told from the quotient by TOLD; 0 when that does not come about. */
 static size_t iterate(state *t)
 {
-    double far = 0.0; /* s was too low at this distance from the quotient */
+    double far = 0.0, start[MOST]; /* s was too low at this distance from the quotient */
     for (size_t round = 1; round <= ROUNDS; round++) {
         const double q = t->quotient, r = t->residual / q;
         const double above = fmax(far > 0.0 ? fmax(r, 4.0 * far) : fmin(r, TRIAL * r * r), NEAREST);
-        WIDE_CALL(factor, (t, q + above * q));
+        memcpy(start, t->v, sizeof start);
+        try_round(t, q + above * q);
         if (!t->positive) {
             const bool lost = above >= r; /* some eigenvalue is within r, the top is not */
             far = above;
+            memcpy(t->v, start, sizeof start);
             if (lost) away(t, round);
             continue;
         }
         far = 0.0;
-        solve(t, t->v);
-        measure(t);
         if (q + above * q - t->quotient <= TOLD * q) return round;
     }
     return 0;
+}
+
+/* G from M'M over its trace; false where squares would lose digits in between. */
+static bool square(state *t, size_t rows, const double *M, size_t *largest)
+{
+    const size_t n = t->n;
+    double all[MOST * MOST], trace = 0.0;
+    const tl_small_product s = {n, n, rows, 1, 0, M, 1, n, M, n, all, n};
+    tl_gemm_small(&s);
+    *largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        trace += all[i * n + i];
+        if (all[i * n + i] > all[*largest * n + *largest]) *largest = i;
+    }
+    if (!(trace >= 1e-200 && trace <= 1e200)) return false;
+    const double inverse = 1.0 / trace;
+    for (size_t i = 0; i < n; i++) {
+        double *row = t->G + i * t->stride;
+        for (size_t j = 0; j < n; j++) row[j] = inverse * all[i * n + j];
+        for (size_t j = n; j < t->stride; j++) row[j] = 0.0;
+    }
+    return true;
+}
+
+/* A start of length 1 or so. */
+static void begin(state *t, const double *v, double scale)
+{
+    for (size_t i = 0; i < t->stride; i++) t->v[i] = i < t->n ? scale * v[i] : 0.0;
+    measure(t);
 }
 
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
                        double *sigma, size_t *rounds)
 {
     state t;
-    double trace = 0.0;
+    size_t largest;
     *rounds = 0;
-    t.n = cols;
     if (!cols || cols > MOST) return TL_ERR_LIMIT;
-    tl_gemm('T', 'N', cols, cols, rows, 1, M, cols, M, cols, 0, t.G, cols);
-    const double *column = t.G;
-    for (size_t i = 0; i < cols; i++) {
-        trace += t.G[i * cols + i];
-        if (t.G[i * cols + i] > column[(size_t)(column - t.G) / cols]) column = t.G + i * cols;
-    }
-    /* Squares keep their digits in between. */
-    if (!(trace >= 1e-200 && trace <= 1e200)) return TL_ERR_NUMERIC;
-    vec_scale(cols * cols, 1.0 / trace, t.G);
-    const double length = tl_nrm2(cols, v);
+    t.n = cols;
+    t.stride = (cols + 7) / 8 * 8;
+    if (!square(&t, rows, M, &largest)) return TL_ERR_NUMERIC;
+    const double *column = t.G + largest * t.stride, length = tl_nrm2(cols, v);
     const bool warm = isfinite(length) && length > 0.0 && isfinite(1.0 / length);
-    memcpy(t.v, warm ? v : column, cols * sizeof *v);
-    measure(&t);
-    if (!(2.0 * (double)cols * t.quotient >=
-          1.0)) { /* the largest eigenvalue is 1 / cols or more */
-        memcpy(t.v, column, cols * sizeof *v);
-        measure(&t);
-    }
+    begin(&t, warm ? v : column, warm ? 1.0 / length : 1.0);
+    /* The largest eigenvalue is 1 / cols or more. */
+    if (!(2.0 * (double)cols * t.quotient >= 1.0)) begin(&t, column, 1.0);
     *rounds = iterate(&t);
     if (!*rounds) return TL_ERR_NUMERIC;
     memcpy(v, t.v, cols * sizeof *v);

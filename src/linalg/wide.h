@@ -1,4 +1,4 @@
-/* The same source compiled for several vector widths, chosen at run time. Internal to src/linalg.
+/* The same source compiled for several vector widths, chosen at run time. Internal to src.
  *
  * Every lane adds its terms in an order that sizes alone decide, and nothing is contracted to fused
  * operations, so that the bits do not depend on the width: a machine with wide vectors and one
@@ -11,6 +11,14 @@ typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
 
 #define WIDE_BODY static inline __attribute__((always_inline))
+
+/* The lanes of *s as a tree. */
+WIDE_BODY double wide_sum(const wide8 *s)
+{
+    const double even = ((*s)[0] + (*s)[4]) + ((*s)[2] + (*s)[6]);
+    const double odd = ((*s)[1] + (*s)[5]) + ((*s)[3] + (*s)[7]);
+    return even + odd;
+}
 
 /* WIDE_VARIANTS(f, (parameters), (names)) compiles f_body for every width; WIDE_CALL(f, (values))
  * calls the one that the processor has. */
