@@ -5,7 +5,7 @@
 static inline __attribute__((always_inline)) void tiny(const tl_small_product *s, size_t row,
                                                        size_t column, size_t n, size_t k, int dots)
 {
-    double b[TL_GEMM_TINY * TL_GEMM_TINY];
+    double b[TL_GEMM_TINY * TL_GEMM_TINY] = {0};
     for (size_t p = 0; p < k; p++)
         for (size_t j = 0; j < n; j++) b[p * n + j] = s->b[p * row + j * column];
     const double alpha = s->alpha, beta = s->beta;

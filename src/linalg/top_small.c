@@ -223,12 +223,13 @@ static size_t iterate(state *t)
 }
 
 /* G from M'M over its trace; false where squares would lose digits in between. */
-static bool square(state *t, size_t rows, const double *M, size_t *largest)
+static bool square(state *t, size_t rows, size_t n, const double *M, size_t *largest)
 {
-    const size_t n = t->n;
     double all[MOST * MOST], trace = 0.0;
     const tl_small_product s = {n, n, rows, 1, 0, M, 1, n, M, n, all, n};
     tl_gemm_small(&s);
+    t->n = n;
+    t->stride = (n + 7) / 8 * 8;
     *largest = 0;
     for (size_t i = 0; i < n; i++) {
         trace += all[i * n + i];
@@ -258,9 +259,7 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
     size_t largest;
     *rounds = 0;
     if (!cols || cols > MOST) return TL_ERR_LIMIT;
-    t.n = cols;
-    t.stride = (cols + 7) / 8 * 8;
-    if (!square(&t, rows, M, &largest)) return TL_ERR_NUMERIC;
+    if (!square(&t, rows, cols, M, &largest)) return TL_ERR_NUMERIC;
     const double *column = t.G + largest * t.stride, length = tl_nrm2(cols, v);
     const bool warm = isfinite(length) && length > 0.0 && isfinite(1.0 / length);
     begin(&t, warm ? v : column, warm ? 1.0 / length : 1.0);
