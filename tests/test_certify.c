@@ -200,3 +200,58 @@ Test(certify, refuted_formulas)
         tl_problem_clear(&problem);
     }
 }
+
+/* Norms of the matrices of a layer, in closed form. */
+Test(certify, matrix_norms)
+{
+    tl_problem problem;
+
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'Q':[[3,4]],"
+              "'K':[[1,0]],'V':[[1,1],[1,1]],'scale':-2},{'A':[[0,2],[0,0]],'V':[[0,0]]}]},"
+              "'tokens':[[1,0],[0,1]]}");
+    tl_certificate c = certify(&problem, NULL);
+    const double a[] = {10, 2}, v[] = {2, 0};
+    for (size_t h = 0; h < 2; h++) {
+        cr_expect(c.norm_a[h].low.value <= a[h] && c.norm_a[h].high.value >= a[h] &&
+                  c.norm_a[h].high.value - c.norm_a[h].low.value <= 1e-14);
+        cr_expect(c.norm_v[h].low.value <= v[h] && c.norm_v[h].high.value >= v[h] &&
+                  c.norm_v[h].high.value - c.norm_v[h].low.value <= 1e-14);
+    }
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}
+
+/* A bound that is attained is neither refuted nor left open: A = 0, where the mean-field constant
+ * is ||V|| itself. */
+Test(certify, attained_is_not_exceeded)
+{
+    tl_problem problem;
+    size_t equal = 0;
+
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'A':[[0]],"
+              "'V':[[2]]}]},'tokens':[[0.5],[1]],'direction':[[1],[1]]}");
+    tl_certificate c = certify(&problem, NULL);
+    cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "%s", c.why);
+    for (size_t j = 0; j < c.bounds; j++) {
+        cr_expect_neq(c.bound[j].standing, TL_STANDS_EXCEEDED, "%s", c.bound[j].bound->key);
+        cr_expect_neq(c.bound[j].standing, TL_STANDS_OPEN, "%s", c.bound[j].bound->key);
+        equal += c.bound[j].standing == TL_STANDS_EQUAL;
+    }
+    cr_expect(equal >= 1 && c.bits <= 1024, "%zu at %ld bits", equal, c.bits);
+    /* The document says the same of every row. */
+    json_t *document = tl_certificate_to_json(&c, "w.json");
+    const json_t *row;
+    size_t k;
+    json_array_foreach(json_object_get(document, "bounds"), k, row)
+    {
+        const char *standing = json_string_value(json_object_get(row, "standing"));
+        cr_expect_eq(strcmp(standing, "equal") == 0, c.bound[k].standing == TL_STANDS_EQUAL);
+        cr_expect_eq(strcmp(standing, "above") == 0, c.bound[k].standing == TL_STANDS_ABOVE);
+    }
+    cr_expect_eq(k, c.bounds);
+    json_decref(document);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
+}

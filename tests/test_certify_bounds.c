@@ -9,7 +9,7 @@
 #include "support/witness_text.h"
 
 /* Heads and rest of problems: short and long form, biases, output matrix, copies, mean field, mask,
- * a ball about another centre, one token, A = 0, large g. */
+ * a ball about another centre, one token, A = 0, large g, Frobenius balls. */
 static const char *const problems[] = {
     "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]]",
     "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]],"
@@ -38,6 +38,24 @@ static const char *const problems[] = {
     "'tokens':[[1.25,-0.375],[-0.75,0.625]],'domain':{'kind':'rms-norm','gain':[1,0.5],'shift':[0."
     "25,"
     "0.125]}",
+    "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]],"
+    "'multiplicity':[1,3,2],'domain':{'kind':'frobenius-ball','epsilon':0.0009765625}",
+    "'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]],"
+    "'multiplicity':[1,3,2],'domain':{'kind':'frobenius-ball','epsilon':40}",
+    "'heads':[{'Q':[[1,0.5]],'K':[[0.25,-1]],'V':[[1,1]],'bq':[0.5],'scale':2},{'Q':[[0.1,0.2]],"
+    "'K':[[2,-1]],'V':[[1,-1]],'bk':[3]}],'output':[[1,0.5],[0,2],[0.1,0.1]]},"
+    "'tokens':[[1,2],[0,-1],[2,2],[1,1]],'domain':{'kind':'frobenius-ball','epsilon':0.25}",
+    "'mask':'causal','heads':[{'A':[[5,-1],[0.25,-10]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[10,0],"
+    "[0,-1],[0.5,0.5]],'domain':{'kind':'frobenius-ball','epsilon':0.5}",
+    "'mask':[[1,0,1],[1,1,0],[0,0,1]],'heads':[{'Q':[[1,0.5]],'V':[[1,1]],'K':[[1,0]]},{'Q':[[0.1,"
+    "0.2]],'K':[[0,1]],'V':[[1,-1]]}]},'tokens':[[1,0],[0,-1],[0.5,0.5]],"
+    "'domain':{'kind':'frobenius-ball','epsilon':1}",
+    "'heads':[{'A':[[0]],'V':[[2]]}]},'tokens':[[0.5],[1]],"
+    "'domain':{'kind':'frobenius-ball','epsilon':2}",
+    "'heads':[{'A':[[3]],'V':[[2]]}]},'tokens':[[0.5]],"
+    "'domain':{'kind':'frobenius-ball','epsilon':2}",
+    "'heads':[{'A':[[3]],'V':[[2]]}]},'tokens':[[0.5],[1.5]],"
+    "'domain':{'kind':'frobenius-ball','epsilon':1.5,'tokens':[[0.25],[0.5]]}",
     "'bias':-2,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]],"
     "'multiplicity':[3,70]",
     "'bias':0.25,'heads':[{'A':[[0.5,-1],[0.25,1]],'V':[[1,2],[0.5,-1]]}]},'tokens':[[1,0],[0,-1]]",
@@ -69,8 +87,13 @@ static const char *const problems[] = {
     "6931471805599453,-0.6931471805599453]",
 };
 
-/* The first problem of kind sigmoid, of kind cosine and of kind l2. */
-enum { L2 = sizeof problems / sizeof problems[0] - 10, COSINE = L2 - 2, SIGMOID = COSINE - 4 };
+/* The first problem of kind sigmoid, of kind cosine and of kind l2, and on a Frobenius ball. */
+enum {
+    L2 = sizeof problems / sizeof problems[0] - 10,
+    COSINE = L2 - 2,
+    SIGMOID = COSINE - 4,
+    FROBENIUS = SIGMOID - 8
+};
 
 /* By query of the same ball as the certificate's. */
 static double log_double(const tl_problem *problem, const tl_bound *bound)
@@ -89,7 +112,9 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
     }
     cr_assert_eq(
         tl_bound_query_domain(&query, head, problem->layer, problem->measure, domain, NULL), TL_OK);
-    cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
+    tl_bound_query asked = tl_bound_query_about(&query, bound, domain);
+    asked.epsilon = domain->epsilon;
+    cr_assert_eq(tl_bound_evaluate(bound, &asked, &value), TL_OK);
     cr_assert(value.applicable);
     tl_domain_free(enclosing);
     return value.log_value;
@@ -119,7 +144,11 @@ static const struct {
     {"numerical-range", 0.02, 0.02, true},
     {"ellipsoid", 1e-8, 0.02, true},
     {"newhouse-inf2", 1e-11, 0, false},
-    {"sharp-local", 1e-3, 0, false},
+    {"sharp-local", 1e-5, 1e-5, false},
+    {"local-ball", 1e-5, 1e-5, false},
+    {"lofast", 1e-11, 0, true},
+    {"lofast-fine", 1e-11, 0, false},
+    {"lofast-coarse", 1e-11, 0, false},
     {"sharp-inf2", 1e-11, 0, false},
     {"w-infinity", 1e-11, 0, false},
     {"causal-closed", 1e-11, 0, false},
@@ -156,6 +185,16 @@ static bool doubles_know_more(const tl_problem *problem, const char *key)
            (strcmp(key, "l2-2") == 0 || strcmp(key, "l2-ball") == 0);
 }
 
+/* Columns of several heads are summed, and of many t that are equally good for one head some are
+ * better for the sum: it is open which of them a search ends at. */
+static double margin_of(const tl_problem *problem, size_t at)
+{
+    if (at >= ENCLOSED) return 0;
+    return strcmp(enclosed[at].key, "sharp-local") == 0 && problem->layer->heads > 1
+               ? 0.02
+               : enclosed[at].margin;
+}
+
 Test(certify_bounds, two_writings_agree)
 {
     size_t seen[ENCLOSED + 1] = {0};
@@ -170,7 +209,8 @@ Test(certify_bounds, two_writings_agree)
                   problems[i]);
         /* Boxes where copies, biases, an ellipsoid and a large g occur. */
         const tl_certify_settings settings = {.boxes = i == 1 || i == 4 || i == 5 || i == 10 ||
-                                                       i == 12 || i >= L2};
+                                                       i == 12 || i >= L2 ||
+                                                       (i >= FROBENIUS && i < SIGMOID)};
         tl_certificate c = certify(&problem, &settings);
         cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "problem %zu: %s", i, c.why);
         for (size_t j = 0; j < c.bounds; j++) {
@@ -183,7 +223,7 @@ Test(certify_bounds, two_writings_agree)
                          "problem %zu: %s", i, key);
             double log_value = log_double(&problem, row->bound) / log(10);
             seen[at]++;
-            const double margin = (at < ENCLOSED ? enclosed[at].margin : 0) * (1 + fabs(log_value));
+            const double margin = margin_of(&problem, at) * (1 + fabs(log_value));
             const double above = at < ENCLOSED && enclosed[at].above > 0
                                      ? enclosed[at].above * (1 + fabs(log_value))
                                      : 0;
@@ -235,62 +275,6 @@ Test(certify_bounds, upper_ends)
     tl_domain_free(problem.domain);
     problem.domain = NULL;
     cr_expect_eq(tl_certify_upper(&problem, 0, NULL, NULL, NULL, NULL), TL_ERR_ARGUMENT);
-    tl_certificate_clear(&c);
-    tl_problem_clear(&problem);
-}
-
-/* Norms of the matrices of a layer, in closed form. */
-Test(certify_bounds, matrix_norms)
-{
-    tl_problem problem;
-
-    read_text(&problem,
-              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'Q':[[3,4]],"
-              "'K':[[1,0]],'V':[[1,1],[1,1]],'scale':-2},{'A':[[0,2],[0,0]],'V':[[0,0]]}]},"
-              "'tokens':[[1,0],[0,1]]}");
-    tl_certificate c = certify(&problem, NULL);
-    const double a[] = {10, 2}, v[] = {2, 0};
-    for (size_t h = 0; h < 2; h++) {
-        cr_expect(c.norm_a[h].low.value <= a[h] && c.norm_a[h].high.value >= a[h] &&
-                  c.norm_a[h].high.value - c.norm_a[h].low.value <= 1e-14);
-        cr_expect(c.norm_v[h].low.value <= v[h] && c.norm_v[h].high.value >= v[h] &&
-                  c.norm_v[h].high.value - c.norm_v[h].low.value <= 1e-14);
-    }
-    tl_certificate_clear(&c);
-    tl_problem_clear(&problem);
-}
-
-/* A bound that is attained is neither refuted nor left open: A = 0, where the mean-field constant
- * is ||V|| itself. */
-Test(certify_bounds, attained_is_not_exceeded)
-{
-    tl_problem problem;
-    size_t equal = 0;
-
-    read_text(&problem,
-              "{'schema':'tightlip/problem/1','attention':{'kind':'dot',%s,"
-              "'direction':[[1],[1]]}",
-              problems[8]);
-    tl_certificate c = certify(&problem, NULL);
-    cr_expect_eq(c.verdict, TL_VERDICT_NO_CLAIM, "%s", c.why);
-    for (size_t j = 0; j < c.bounds; j++) {
-        cr_expect_neq(c.bound[j].standing, TL_STANDS_EXCEEDED, "%s", c.bound[j].bound->key);
-        cr_expect_neq(c.bound[j].standing, TL_STANDS_OPEN, "%s", c.bound[j].bound->key);
-        equal += c.bound[j].standing == TL_STANDS_EQUAL;
-    }
-    cr_expect(equal >= 1 && c.bits <= 1024, "%zu at %ld bits", equal, c.bits);
-    /* The document says the same of every row. */
-    json_t *document = tl_certificate_to_json(&c, "w.json");
-    const json_t *row;
-    size_t k;
-    json_array_foreach(json_object_get(document, "bounds"), k, row)
-    {
-        const char *standing = json_string_value(json_object_get(row, "standing"));
-        cr_expect_eq(strcmp(standing, "equal") == 0, c.bound[k].standing == TL_STANDS_EQUAL);
-        cr_expect_eq(strcmp(standing, "above") == 0, c.bound[k].standing == TL_STANDS_ABOVE);
-    }
-    cr_expect_eq(k, c.bounds);
-    json_decref(document);
     tl_certificate_clear(&c);
     tl_problem_clear(&problem);
 }

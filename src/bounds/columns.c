@@ -6,7 +6,8 @@
 
 #include "bounds/local.h"
 
-enum { BISECTIONS = 22, SWEEPS = 60 };
+/* Effort: few tokens may take more sweeps. */
+enum { BISECTIONS = 22, MOST_SWEEPS = 300, LEAST_SWEEPS = 60, ENTRIES = 48 * 48 * MOST_SWEEPS };
 
 typedef struct {
     size_t m;
@@ -60,25 +61,33 @@ static double display(merge *w, const double *t)
     return largest;
 }
 
+/* t is kept when its largest column is the least so far; w->col: its column sums. */
 static void keep_if_better(merge *w, const double *t, double *best)
 {
-    double value = display(w, t);
+    double largest = 0;
 
-    if (value < *best) {
-        *best = value;
-        memcpy(w->best, t, w->m * sizeof *t);
-    }
+    for (size_t l = 0; l < w->m; l++)
+        largest = fmax(largest, w->col[l] + (w->d[l] > 0 ? (1 + 1 / t[l]) * w->d[l] : 0));
+    if (!(largest < *best)) return;
+    *best = largest;
+    memcpy(w->best, t, w->m * sizeof *t);
 }
 
 /* t <- d / (square - d - col(t)) grows from below to the least fixed point, if there is one. True
- * when it was reached. */
-static bool iterate(merge *w, double square)
+ * when it was reached. Where there is none but nearly one, t lingers near the best t of all, so
+ * every t on the way is looked at. */
+static bool iterate(merge *w, double square, double *best)
 {
     const double settled = 1e-7; /* effort only: whatever t comes out is a certificate */
+    const size_t wanted = ENTRIES / (w->m * w->m);
+    const size_t most = wanted > MOST_SWEEPS    ? MOST_SWEEPS
+                        : wanted < LEAST_SWEEPS ? LEAST_SWEEPS
+                                                : wanted;
 
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    for (size_t sweep = 0; sweep < most; sweep++) {
         double change = 0;
         column_sums(w, w->t);
+        if (sweep > 0) keep_if_better(w, w->t, best);
         for (size_t l = 0; l < w->m; l++) {
             double room = square - w->d[l] - w->col[l];
             if (room <= 0) return false;
@@ -105,17 +114,17 @@ static void optimise(merge *w)
     }
     /* One t for all: (sqrt(sum) + sqrt(spread))^2. */
     for (size_t l = 0; l < m; l++) w->t[l] = w->d[l] > 0 ? fmax(sqrt(spread / sum), DBL_MIN) : 0;
+    column_sums(w, w->t);
     keep_if_better(w, w->t, &best);
     if (spread <= 0 || !isfinite(best)) return;
     double high = best;
     for (int step = 0; step < BISECTIONS && high > low; step++) {
         double middle = low + (high - low) / 2;
         memcpy(w->t, w->safe, m * sizeof *w->t);
-        if (iterate(w, middle)) {
+        if (iterate(w, middle, &best)) {
             high = middle;
             /* A smaller square has larger fixed points: the next run may start here. */
             memcpy(w->safe, w->t, m * sizeof *w->t);
-            keep_if_better(w, w->t, &best);
         } else {
             low = middle;
         }

@@ -14,6 +14,7 @@ typedef struct {
     const tl_bound_query *query;
     tl_bounds_tokens t;
     double norm_a, eps;
+    double radius;   /* of some ball that holds the tokens */
     double *far;     /* m: max_k |x_j - x_k| */
     double *log_p;   /* m: of one row, inflated, each for one token */
     double *xi;      /* m x d, scaled by the square root of the attention */
@@ -61,6 +62,33 @@ static void set_far(ball *w, const tl_measure *mu)
             w->far[j] = fmax(w->far[j], sqrt(square) * up);
         }
     }
+}
+
+/* About the mean of the tokens, whatever it was rounded to, or a given point. */
+static double radius_about(const tl_measure *mu, const double *centre)
+{
+    double most = 0;
+
+    for (size_t k = 0; k < mu->m; k++) {
+        double square = 0;
+        for (size_t r = 0; r < mu->d; r++) {
+            const double step = mu->x[k * mu->d + r] - (centre ? centre[r] : 0);
+            square += step * step;
+        }
+        most = fmax(most, sqrt(square));
+    }
+    return most * (1 + (double)(mu->d + 8) * DBL_EPSILON);
+}
+
+static void set_radius(ball *w, const tl_measure *mu)
+{
+    const tl_domain *domain = w->query->domain;
+
+    for (size_t r = 0; r < mu->d; r++) w->mean[r] = 0;
+    for (size_t k = 0; k < mu->m; k++)
+        tl_axpy(mu->d, exp(mu->log_mass[k]), mu->x + k * mu->d, w->mean);
+    w->radius = fmin(radius_about(mu, w->mean), radius_about(mu, domain ? domain->centre : NULL));
+    w->radius = fmin(w->radius, w->query->radius);
 }
 
 /* log of the largest attention of row i on one copy of each atom; the largest is returned. */
@@ -137,7 +165,7 @@ static tl_status set_row(ball *w, size_t i)
     double largest = inflate_row(w, i, a), root = 0;
     tl_status status = spread(w, i, &root);
     if (status != TL_OK) return status;
-    root = fmin(root + w->eps * exp(largest / 2) * up, w->query->radius + w->eps) * up;
+    root = fmin(root + w->eps * exp(largest / 2) * up, w->radius + w->eps) * up;
     double log_rho = 2 * log(hypot(1, a * root)) + 16 * DBL_EPSILON;
     for (size_t l = 0; l < m; l++) {
         double log_count = log((double)mu->count[i]);
@@ -179,6 +207,7 @@ static tl_status local_ball(const tl_bound_query *query, tl_bound_value *value)
         return tl_bounds_refuse(value, "more than %d different tokens", MOST_ATOMS);
     if (!ball_alloc(&w, query)) return TL_ERR_MEMORY;
     set_far(&w, query->measure);
+    set_radius(&w, query->measure);
     tl_status status = TL_OK;
     tl_bounds_total_start(&total);
     for (size_t h = 0; h < query->heads && status == TL_OK; h++) {

@@ -75,11 +75,11 @@ static void sums(merge *w, const double *t)
         for (size_t l = 0; l < m; l++) w->column[l] += w->e[k * m + l] * (1 + t[k]);
 }
 
+/* w->column: the column sums at t. */
 static void keep_if_better(merge *w)
 {
     double largest = 0;
 
-    sums(w, w->t);
     for (size_t l = 0; l < w->m; l++)
         largest = fmax(largest, w->column[l] + (w->d[l] > 0 ? (1 + 1 / w->t[l]) * w->d[l] : 0));
     if (!(largest < w->least)) return;
@@ -87,12 +87,14 @@ static void keep_if_better(merge *w)
     memcpy(w->best, w->t, w->m * sizeof *w->t);
 }
 
-/* t <- d/(square - d - column(t)) grows from below to the least fixed point, if there is one. */
+/* t <- d/(square - d - column(t)) grows from below to the least fixed point, if there is one;
+ * where there nearly is one it lingers near the best t, so all on the way are looked at. */
 static bool iterate(merge *w, double square)
 {
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         double change = 0;
         sums(w, w->t);
+        if (sweep > 0) keep_if_better(w);
         for (size_t l = 0; l < w->m; l++) {
             const double room = square - w->d[l] - w->column[l];
             if (!(room > 0)) return false;
@@ -117,6 +119,7 @@ static void search(merge *w)
         low = fmax(low, fmax(w->column[l], w->d[l]));
     }
     for (size_t l = 0; l < w->m; l++) w->t[l] = w->d[l] > 0 ? fmax(sqrt(spread / sum), DBL_MIN) : 0;
+    sums(w, w->t);
     keep_if_better(w);
     double high = w->least;
     for (int step = 0; step < BISECTIONS && high > low && spread > 0; step++) {
@@ -128,7 +131,6 @@ static void search(merge *w)
         }
         high = middle;
         memcpy(w->safe, w->t, w->m * sizeof *w->t);
-        keep_if_better(w);
     }
 }
 

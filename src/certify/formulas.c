@@ -158,52 +158,59 @@ static void sigmoid(arb_t value, const tl_certify_facts *f, size_t h)
     arb_clear(change);
 }
 
+/* Slow: up to some seconds a head, for maxima over boxes or norms of large matrices. */
+typedef enum { QUICK, SLOW, SLOW_FOR_HEADS } effort;
+
 typedef struct {
     const char *key;
     bool needs_n; /* has no value at n = infinity */
     bool plain;   /* sums ||O_h V_h|| L_h only */
-    bool slow;    /* maxima over boxes, up to some seconds a head */
+    effort cost;
     /* L_h for V = I, or else the bound itself, which combines its heads in its own way. */
     void (*head)(arb_t value, const tl_certify_facts *f, size_t h);
     void (*whole)(arb_t value, const tl_certify_facts *f);
 } formula;
 
 static const formula table[] = {
-    {"castin-general", true, false, false, castin_general, NULL},
-    {"castin-mean-field", false, false, false, castin_mean_field, NULL},
-    {"half-softmax", true, false, false, half_softmax, NULL},
-    {"schur", false, false, false, tl_certify_schur, NULL},
-    {"sharp", false, false, true, tl_certify_sharp, NULL},
-    {"numerical-range", true, false, true, tl_certify_numerical_range, NULL},
-    {"kernel", false, false, false, tl_certify_kernel, NULL},
-    {"newhouse-inf2", false, false, false, newhouse, NULL},
-    {"sharp-inf2", false, false, false, sharp_inf2, NULL},
-    {"w-infinity", false, false, false, w_infinity, NULL},
-    {"causal-closed", false, false, false, causal_closed, NULL},
-    {"sigmoid", true, false, false, sigmoid, NULL},
-    {"lipschitznorm", false, false, false, tl_certify_lipschitznorm, NULL},
-    {"released-helper", true, true, false, tl_certify_released, NULL},
-    {"yudin-local", true, false, false, tl_certify_yudin, NULL},
-    {"sharp-local", false, false, false, NULL, tl_certify_sharp_local},
-    {"exact-1d", true, false, false, NULL, tl_certify_l2_inf},
-    {"l2-inf", true, false, false, NULL, tl_certify_l2_inf},
-    {"l2-mean-field", false, false, false, NULL, tl_certify_l2_mean_field},
-    {"l2-2", true, false, true, NULL, tl_certify_l2_2},
-    {"l2-ball", false, false, true, NULL, tl_certify_l2_ball},
-    {"l2-form-a", true, false, false, NULL, tl_certify_l2_only_a},
-    {"l2-form-b", true, false, true, NULL, tl_certify_l2_only_b},
-    {"l2-form-c", true, false, true, NULL, tl_certify_l2_only_c},
-    {"l2-form-d", true, false, true, NULL, tl_certify_l2_only_d},
-    {"l2-fro", true, false, false, NULL, tl_certify_l2_fro},
-    {"ellipsoid", false, false, true, NULL, tl_certify_ellipsoid},
-    {"row-fro", true, false, true, NULL, tl_certify_row_fro},
-    {"scsa", true, false, false, NULL, tl_certify_scsa},
-    {"scsa-sharp", true, false, false, NULL, tl_certify_scsa_sharp},
-    {"kim-2", true, false, false, NULL, tl_certify_kim_2},
-    {"kim-2-printed", true, false, false, NULL, tl_certify_kim_2_printed},
-    {"kim-inf", true, false, false, NULL, tl_certify_kim_inf},
-    {"sigmoid-fro", true, false, false, NULL, tl_certify_sigmoid_fro},
-    {"ellipsoid-inf2", false, false, false, NULL, tl_certify_ellipsoid_inf2},
+    {"castin-general", true, false, QUICK, castin_general, NULL},
+    {"castin-mean-field", false, false, QUICK, castin_mean_field, NULL},
+    {"half-softmax", true, false, QUICK, half_softmax, NULL},
+    {"schur", false, false, QUICK, tl_certify_schur, NULL},
+    {"sharp", false, false, SLOW, tl_certify_sharp, NULL},
+    {"numerical-range", true, false, SLOW, tl_certify_numerical_range, NULL},
+    {"kernel", false, false, QUICK, tl_certify_kernel, NULL},
+    {"newhouse-inf2", false, false, QUICK, newhouse, NULL},
+    {"sharp-inf2", false, false, QUICK, sharp_inf2, NULL},
+    {"w-infinity", false, false, QUICK, w_infinity, NULL},
+    {"causal-closed", false, false, QUICK, causal_closed, NULL},
+    {"sigmoid", true, false, QUICK, sigmoid, NULL},
+    {"lipschitznorm", false, false, QUICK, tl_certify_lipschitznorm, NULL},
+    {"released-helper", true, true, QUICK, tl_certify_released, NULL},
+    {"yudin-local", true, false, QUICK, tl_certify_yudin, NULL},
+    {"sharp-local", false, false, QUICK, NULL, tl_certify_sharp_local},
+    {"local-ball", true, false, QUICK, NULL, tl_certify_local_ball},
+    {"lofast", true, false, SLOW_FOR_HEADS, NULL, tl_certify_lofast},
+    {"lofast-fine", true, false, QUICK, NULL, tl_certify_lofast_fine},
+    {"lofast-coarse", true, false, QUICK, NULL, tl_certify_lofast_coarse},
+    {"exact-1d", true, false, QUICK, NULL, tl_certify_l2_inf},
+    {"l2-inf", true, false, QUICK, NULL, tl_certify_l2_inf},
+    {"l2-mean-field", false, false, QUICK, NULL, tl_certify_l2_mean_field},
+    {"l2-2", true, false, SLOW, NULL, tl_certify_l2_2},
+    {"l2-ball", false, false, SLOW, NULL, tl_certify_l2_ball},
+    {"l2-form-a", true, false, QUICK, NULL, tl_certify_l2_only_a},
+    {"l2-form-b", true, false, SLOW, NULL, tl_certify_l2_only_b},
+    {"l2-form-c", true, false, SLOW, NULL, tl_certify_l2_only_c},
+    {"l2-form-d", true, false, SLOW, NULL, tl_certify_l2_only_d},
+    {"l2-fro", true, false, QUICK, NULL, tl_certify_l2_fro},
+    {"ellipsoid", false, false, SLOW, NULL, tl_certify_ellipsoid},
+    {"row-fro", true, false, SLOW, NULL, tl_certify_row_fro},
+    {"scsa", true, false, QUICK, NULL, tl_certify_scsa},
+    {"scsa-sharp", true, false, QUICK, NULL, tl_certify_scsa_sharp},
+    {"kim-2", true, false, QUICK, NULL, tl_certify_kim_2},
+    {"kim-2-printed", true, false, QUICK, NULL, tl_certify_kim_2_printed},
+    {"kim-inf", true, false, QUICK, NULL, tl_certify_kim_inf},
+    {"sigmoid-fro", true, false, QUICK, NULL, tl_certify_sigmoid_fro},
+    {"ellipsoid-inf2", false, false, QUICK, NULL, tl_certify_ellipsoid_inf2},
 };
 
 static const formula *find(const char *key)
@@ -262,11 +269,11 @@ static void combine(arb_t value, const formula *row, const tl_certify_facts *f)
     tl_certify_total_clear(&total);
 }
 
-bool tl_certify_has_quick_formula(const char *key)
+bool tl_certify_has_quick_formula(const char *key, size_t heads)
 {
     const formula *row = find(key);
 
-    return row && !row->slow;
+    return row && (row->cost == QUICK || (row->cost == SLOW_FOR_HEADS && heads == 1));
 }
 
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f)

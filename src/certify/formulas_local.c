@@ -187,7 +187,9 @@ static bool least_display(local *w, arb_ptr columns, arb_t largest)
     bool good = true;
 
     arb_init(t);
+    /* Where no display is finite, nothing is known. */
     arb_pos_inf(largest);
+    for (size_t l = 0; l < w->m; l++) arb_pos_inf(columns + l);
     for (int e = 0; e < EXPONENTS && good; e++) {
         for (size_t k = 0; k < w->m; k++)
             for (size_t l = 0; l < w->m; l++) {

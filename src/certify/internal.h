@@ -69,6 +69,10 @@ void tl_certify_logit_map(arb_mat_t A, const tl_certify_head *H, slong prec);
  * TL_ERR_SHAPE, TL_ERR_DOMAIN (constants of kind cosine), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem,
                                             slong prec, tl_error *err);
+/* The same at other tokens; log_mass: as the file gives them, or NULL. */
+TL_MUST_USE tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer,
+                                          const tl_measure *mu, const double *log_mass, slong prec,
+                                          tl_error *err);
 void tl_certify_state_clear(tl_certify_state *s);
 bool tl_certify_splits(const tl_measure *mu, size_t k);
 
@@ -137,7 +141,7 @@ void tl_certify_facts_clear(tl_certify_facts *f);
 /* The formula of the bound `key` in ball arithmetic; false when this module has none for it, or
  * it has no finite value there (n = infinity in a formula that grows with n). */
 bool tl_certify_formula(arb_t value, const char *key, const tl_certify_facts *f);
-/* Whether there is one that takes milliseconds. */
-bool tl_certify_has_quick_formula(const char *key);
+/* Whether there is one that takes milliseconds for a layer of so many heads. */
+bool tl_certify_has_quick_formula(const char *key, size_t heads);
 
 #endif

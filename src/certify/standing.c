@@ -29,13 +29,25 @@ static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *r
     return status;
 }
 
+static bool is_centre(const tl_measure *mu, const tl_measure *around)
+{
+    if (!around || !mu->count || mu->m != around->m || mu->d != around->d) return false;
+    for (size_t k = 0; k < mu->m; k++)
+        if (mu->count[k] != around->count[k]) return false;
+    for (size_t i = 0; i < mu->m * mu->d; i++)
+        if (mu->x[i] < around->x[i] || mu->x[i] > around->x[i]) return false;
+    return true;
+}
+
 static tl_status fill_row(const tl_certify_run *run, const tl_bound_query *query,
                           tl_certified_bound *row, double *log_value)
 {
     const char *against = run->settings.against;
     const bool named = against && strcmp(row->bound->key, against) == 0;
-    const tl_bound_query asked = tl_bound_query_about(query, row->bound, run->domain);
+    tl_bound_query asked = tl_bound_query_about(query, row->bound, run->domain);
     tl_bound_value value;
+    /* A bound on moves from the centre of a Frobenius ball bounds the norm there. */
+    if (is_centre(query->measure, run->domain->around)) asked.epsilon = run->domain->epsilon;
     tl_status status = tl_bound_evaluate(row->bound, &asked, &value);
 
     row->counts = named || row->bound->provenance != TL_PROVENANCE_REFUTED;
@@ -132,7 +144,7 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
 
     if (!row->applicable) return;
     arb_init(bound);
-    const bool quick = tl_certify_has_quick_formula(row->bound->key);
+    const bool quick = tl_certify_has_quick_formula(row->bound->key, f->heads);
     if (run->settings.lower_only || (!run->settings.boxes && !quick))
         tl_certify_from_logarithm(bound, run->log_value[i]);
     else if (!quick && row->enclosed && isfinite(row->value.high.value))
@@ -168,10 +180,11 @@ tl_status tl_certify_stand(const tl_certify_run *run, const tl_certify_state *s,
 
 /* Layer and tokens are looked at only where a formula wants them: the norms of wide matrices cost
  * more than all else. */
-static bool any_formula(size_t count, const tl_bound *const *bound, const tl_bound_value *value)
+static bool any_formula(size_t heads, size_t count, const tl_bound *const *bound,
+                        const tl_bound_value *value)
 {
     for (size_t i = 0; i < count; i++)
-        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key)) return true;
+        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key, heads)) return true;
     return false;
 }
 
@@ -186,7 +199,8 @@ static void round_up(tl_certified *upper, const arb_t ball)
 tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bound *const *bound,
                            const tl_bound_value *value, tl_certified *upper, tl_error *err)
 {
-    const bool formulas = any_formula(count, bound, value);
+    const size_t heads = problem->layer->heads;
+    const bool formulas = any_formula(heads, count, bound, value);
     tl_certify_state s = {.head = NULL};
     tl_certify_facts f = {.head = NULL};
     tl_status status = TL_OK;
@@ -201,7 +215,7 @@ tl_status tl_certify_upper(const tl_problem *problem, size_t count, const tl_bou
     arb_init(ball);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         arb_pos_inf(ball);
-        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key))
+        if (value[i].applicable && tl_certify_has_quick_formula(bound[i]->key, heads))
             (void)bound_ball(ball, bound[i], &f, value[i].log_value);
         else if (value[i].applicable)
             tl_certify_from_logarithm(ball, value[i].log_value);

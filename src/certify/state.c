@@ -49,8 +49,12 @@ static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *er
 tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem, slong prec,
                                 tl_error *err)
 {
-    const tl_layer *layer = problem->layer;
-    const tl_measure *mu = problem->measure;
+    return tl_certify_state_at(s, problem->layer, problem->measure, problem->log_mass, prec, err);
+}
+
+tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer, const tl_measure *mu,
+                              const double *log_mass, slong prec, tl_error *err)
+{
     tl_status status = check(layer, mu, err);
     size_t offset = 0;
 
@@ -64,7 +68,7 @@ tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem, 
     s->weight = _arb_vec_init((slong)s->m);
     s->root = _arb_vec_init((slong)s->m);
     s->share = _arb_vec_init((slong)s->m);
-    set_weights(s, problem->log_mass ? problem->log_mass : mu->log_mass);
+    set_weights(s, log_mass ? log_mass : mu->log_mass);
     for (size_t h = 0; h < layer->heads; h++) {
         tl_certify_head_init(&s->head[h], s, &layer->head[h], offset);
         offset += layer->head[h].v;
