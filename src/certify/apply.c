@@ -43,31 +43,82 @@ static void combine(arb_ptr out, arb_srcptr factor, const arb_mat_t rows, size_t
                 prec);
 }
 
-/* Row k of both products in the head's own width. work: 3 m. */
-static void apply_row(const tl_certify_state *s, const tl_certify_row *row,
-                      const seen_direction *at, size_t k, arb_ptr joint, arb_ptr split,
-                      arb_ptr work)
+/* out (v) += sum_l factor_l (val_l - mean), mean = sum_l P_l val_l, as sum_l g_l (val_l - val_top)
+ * with g_l = factor_l - (sum of factors) P_l: without the heaviest atom, so that a saturated row
+ * keeps its relative accuracy. Overwrites factor. top = m: nothing is centred. */
+static void add_centred(arb_ptr out, arb_ptr factor, const tl_certify_row *row,
+                        const tl_certify_head *H, size_t top, slong prec)
 {
-    const slong width = arb_mat_ncols(row->b), prec = s->prec;
+    const slong count = (slong)row->seen;
+    arb_t sum;
+
+    arb_init(sum);
+    for (slong l = 0; l < count && top < row->m; l++) arb_add(sum, sum, factor + l, prec);
+    if (top < row->m) {
+        arb_zero(factor + top);
+        for (size_t l = 0; l < row->seen; l++) {
+            if (l == top) continue;
+            arb_submul(factor + l, sum, row->weight + l, prec);
+        }
+        arb_zero(sum);
+        for (slong l = 0; l < count; l++) arb_add(sum, sum, factor + l, prec);
+        arb_neg(factor + top, sum);
+    }
+    combine(out, factor, H->val, row->seen, prec);
+    arb_clear(sum);
+}
+
+/* eta_l = <key_l - mean, scale Q phi_k> into eta, the mean as above. */
+static void set_eta(arb_ptr eta, const tl_certify_row *row, const tl_certify_head *H, size_t top,
+                    arb_srcptr query, slong prec)
+{
+    arb_t shift;
+
+    for (size_t l = 0; l < row->seen; l++)
+        arb_dot(eta + l, NULL, 0, H->key->rows[l], 1, query, 1, (slong)H->k, prec);
+    if (top == row->m) return;
+    arb_init(shift);
+    arb_set(shift, eta + top);
+    for (size_t l = 0; l < row->seen; l++) arb_sub(eta + l, eta + l, shift, prec);
+    arb_zero(eta + top);
+    arb_dot(shift, NULL, 0, row->weight, 1, eta, 1, (slong)row->seen, prec);
+    for (size_t l = 0; l < row->seen; l++) arb_sub(eta + l, eta + l, shift, prec);
+    arb_clear(shift);
+}
+
+/* x *= root_k / root_l */
+static void rescale(arb_t x, const tl_certify_state *s, size_t k, size_t l)
+{
+    if (arb_is_exact(s->root + k) && arb_equal(s->root + k, s->root + l)) return;
+    arb_mul(x, x, s->root + k, s->prec);
+    arb_div(x, x, s->root + l, s->prec);
+}
+
+/* Row k of both products in the head's own width; split where the atom has copies. work: 3 m. */
+static void apply_row(const tl_certify_state *s, const tl_certify_row *row,
+                      const tl_certify_head *H, size_t top, const seen_direction *at, size_t k,
+                      arb_ptr joint, arb_ptr split, arb_ptr work)
+{
+    const bool l2 = s->layer->kind == TL_KIND_L2;
+    const slong width = (slong)H->k, prec = s->prec;
     arb_ptr weight = work, first = work + s->m, second = first + s->m;
 
+    set_eta(second, row, H, top, at->query->rows[k], prec);
     for (size_t l = 0; l < row->seen; l++) {
-        arb_dot(second + l, NULL, 0, row->dkey->rows[l], 1, at->query->rows[k], 1, width, prec);
         arb_mul(second + l, second + l, row->slope + l, prec);
-        arb_dot(first + l, NULL, 0, row->b->rows[l], 1, at->key->rows[l], 1, width, prec);
+        arb_dot(first + l, NULL, 0, l2 ? row->b->rows[l] : H->q->rows[k], 1, at->key->rows[l], 1,
+                width, prec);
         arb_mul(first + l, first + l, row->slope + l, prec);
         arb_set(weight + l, row->weight + l);
         if (l != k) {
-            arb_mul(weight + l, weight + l, s->root + k, prec);
-            arb_div(weight + l, weight + l, s->root + l, prec);
-            arb_mul(first + l, first + l, s->root + k, prec);
-            arb_div(first + l, first + l, s->root + l, prec);
+            rescale(weight + l, s, k, l);
+            rescale(first + l, s, k, l);
         }
         arb_add(first + l, first + l, second + l, prec);
     }
     combine(joint, weight, at->value, row->seen, prec);
-    combine(joint, first, row->dval, row->seen, prec);
-    combine(split, second, row->dval, row->seen, prec);
+    add_centred(joint, first, row, H, top, prec);
+    if (tl_certify_splits(s->mu, k)) add_centred(split, second, row, H, top, prec);
 }
 
 /* C += a H->output' */
@@ -99,8 +150,8 @@ void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_
         tl_certify_row_init(&row, s, h);
         see(&at, s, H, direction);
         for (size_t k = 0; k < s->m; k++) {
-            tl_certify_row_set(&row, s, h, k);
-            apply_row(s, &row, &at, k, narrow[0]->rows[k], narrow[1]->rows[k], work);
+            const size_t top = tl_certify_row_weights(&row, s, h, k);
+            apply_row(s, &row, H, top, &at, k, narrow[0]->rows[k], narrow[1]->rows[k], work);
         }
         add_output(joint, narrow[0], H, s->prec);
         if (splits) add_output(split, narrow[1], H, s->prec);

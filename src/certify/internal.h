@@ -79,6 +79,9 @@ bool tl_certify_splits(const tl_measure *mu, size_t k);
 void tl_certify_row_init(tl_certify_row *row, const tl_certify_state *s, size_t h);
 void tl_certify_row_set(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k);
 void tl_certify_row_clear(tl_certify_row *row);
+/* seen, weight and slope alone, and b for kind l2. Returns the heaviest atom, m for kind sigmoid,
+ * where nothing is centred. */
+size_t tl_certify_row_weights(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k);
 
 /* psi (m x out) = joint block times direction, and split (m x out): row k is V C_k A times row k of
  * the direction (m x d). */

@@ -22,13 +22,10 @@ void tl_certify_row_clear(tl_certify_row *row)
     arb_mat_clear(row->dkey);
 }
 
-/* Pass 1: logits into slope, b in key coordinates. */
-static void set_logits(tl_certify_row *row, const tl_certify_state *s, const tl_certify_head *H,
-                       size_t k)
+/* Pass 1, kind l2: z = Q x_k - K x_l, b = (2/s) z, logit -<b, z>/2. */
+static void set_distances(tl_certify_row *row, const tl_certify_head *H, size_t k, slong prec)
 {
-    const slong width = (slong)H->k, prec = s->prec;
-    const tl_kind kind = s->layer->kind;
-    arb_srcptr q = H->q->rows[k];
+    const slong width = (slong)H->k;
     arb_ptr difference = _arb_vec_init(width);
     arb_t pull; /* -2/s */
 
@@ -38,22 +35,22 @@ static void set_logits(tl_certify_row *row, const tl_certify_state *s, const tl_
     arb_mul_si(pull, pull, -2, prec);
     for (size_t l = 0; l < row->seen; l++) {
         arb_ptr b = row->b->rows[l];
-        /* Relative to the token's own key: what is constant along a row drops out of the softmax.
-         * Kind l2: z = Q x_k - K x_l, b = (2/s) z, logit -<b, z>/2. */
-        if (kind == TL_KIND_SIGMOID)
-            _arb_vec_set(difference, H->key->rows[l], width);
-        else
-            _arb_vec_sub(difference, H->key->rows[l],
-                         kind == TL_KIND_L2 ? H->point->rows[k] : H->key->rows[k], width, prec);
-        if (kind == TL_KIND_L2)
-            _arb_vec_scalar_mul(b, difference, width, pull, prec);
-        else
-            _arb_vec_set(b, q, width);
+        _arb_vec_sub(difference, H->key->rows[l], H->point->rows[k], width, prec);
+        _arb_vec_scalar_mul(b, difference, width, pull, prec);
         arb_dot(row->slope + l, NULL, 0, b, 1, difference, 1, width, prec);
-        if (kind == TL_KIND_L2) arb_mul_2exp_si(row->slope + l, row->slope + l, -1);
+        arb_mul_2exp_si(row->slope + l, row->slope + l, -1);
     }
     arb_clear(pull);
     _arb_vec_clear(difference, width);
+}
+
+/* Pass 1: logits into slope. What is constant along a row drops out of a softmax. */
+static void set_logits(tl_certify_row *row, const tl_certify_state *s, const tl_certify_head *H,
+                       size_t k)
+{
+    for (size_t l = 0; l < row->seen; l++)
+        arb_dot(row->slope + l, NULL, 0, H->q->rows[k], 1, H->key->rows[l], 1, (slong)H->k,
+                s->prec);
 }
 
 /* Pass 2, softmax: weight = slope = P_kl. Returns the atom with the largest weight. */
@@ -135,20 +132,33 @@ static void centre(arb_mat_t D, const arb_mat_t C, const tl_certify_row *row, si
     arb_clear(mean);
 }
 
-void tl_certify_row_set(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k)
+size_t tl_certify_row_weights(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k)
 {
     const tl_certify_head *H = &s->head[h];
 
     row->seen = s->layer->mask == TL_MASK_CAUSAL ? k + 1 : s->m;
     _arb_vec_zero(row->weight, (slong)s->m);
     _arb_vec_zero(row->slope, (slong)s->m);
-    set_logits(row, s, H, k);
-    if (s->layer->kind == TL_KIND_SIGMOID) {
-        set_sigmoid(row, s, k);
+    if (s->layer->kind == TL_KIND_L2)
+        set_distances(row, H, k, s->prec);
+    else
+        set_logits(row, s, H, k);
+    if (s->layer->kind != TL_KIND_SIGMOID) return set_softmax(row, s, k);
+    set_sigmoid(row, s, k);
+    return s->m;
+}
+
+void tl_certify_row_set(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k)
+{
+    const tl_certify_head *H = &s->head[h];
+    const size_t top = tl_certify_row_weights(row, s, h, k);
+
+    for (size_t l = 0; l < row->seen && s->layer->kind != TL_KIND_L2; l++)
+        _arb_vec_set(row->b->rows[l], H->q->rows[k], (slong)H->k);
+    if (top == s->m) {
         arb_mat_set(row->dval, H->val);
         arb_mat_set(row->dkey, H->key);
     } else {
-        size_t top = set_softmax(row, s, k);
         centre(row->dval, H->val, row, top, s->prec);
         centre(row->dkey, H->key, row, top, s->prec);
     }
