@@ -356,7 +356,7 @@ sanitize: ## unit tests and command lines under AddressSanitizer and UndefinedBe
 	    $(if $(filter src/cli/main.c,$(CLI_C)),$(BUILD)/sanitize/tightlip)
 	@tests/support/sanitized.sh $(BUILD)/sanitize $(TEST_C:tests/%.c=$(BUILD)/sanitize/tests/%)
 
-VALGRIND_SECONDS ?= 300
+VALGRIND_SECONDS ?= 1500
 .PHONY: valgrind
 valgrind: $(TESTS) $(PROGRAM) ## unit tests and the quick experiment under memcheck, VALGRIND_SECONDS each
 	@tests/support/valgrind.sh $(BUILD)/valgrind $(VALGRIND_SECONDS) $(PROGRAM) $(TESTS)
