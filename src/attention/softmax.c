@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "attention/internal.h"
+#include "linalg/wide.h"
 
 double tl_row_mean(size_t m, const double *weight, const double *g, size_t ref)
 {
@@ -41,55 +42,65 @@ static double weigh(tl_jacobian *J, tl_head_state *s)
 }
 
 /* W (in place of F) from F and G. */
-static void apply(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
+WIDE_BODY void apply_body(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
 {
     const size_t m = J->m;
+    const double scale = J->scale;
     for (size_t k = 0; k < J->rows; k++) {
-        const double *p_k = s->P + k * m, *r_k = s->R + k * m, *g_k = G + k * m;
-        double *f_k = F + k * m;
+        const double *restrict p_k = s->P + k * m, *restrict r_k = s->R + k * m;
+        const double *restrict g_k = G + k * m;
+        double *restrict f_k = F + k * m;
         const size_t ref = s->ref[k];
-        double h_k = 0.0;
-        for (size_t l = 0; l < m; l++) h_k += r_k[l] * f_k[l];
-        const double g_mean = tl_row_mean(m, p_k, g_k, ref), g_ref = g_k[ref];
-        double rest = 0.0;
+        const double h_k = wide_dot(m, r_k, f_k), g_ref = g_k[ref];
+        const double g_mean = wide_about(m, p_k, g_k, g_ref);
         for (size_t l = 0; l < m; l++) {
-            if (l == ref) continue;
-            f_k[l] = r_k[l] * f_k[l] - p_k[l] * h_k + J->scale * p_k[l] * (g_k[l] - g_ref - g_mean);
-            rest += f_k[l];
+            const double w =
+                r_k[l] * f_k[l] - p_k[l] * h_k + scale * p_k[l] * (g_k[l] - g_ref - g_mean);
+            f_k[l] = l == ref ? 0.0 : w;
         }
-        f_k[ref] = -rest;
+        f_k[ref] = -wide_total(m, f_k);
     }
+}
+WIDE_VARIANTS(apply, (const tl_jacobian *J, const tl_head_state *s, double *F, const double *G),
+              (J, s, F, G))
+
+static void apply(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
+{
+    WIDE_CALL(apply, (J, s, F, G));
 }
 
 /* With rho_kl = <w_k, val_l - mean>: D = P rho (rows sum to zero), R rho in place of R. */
-static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, double *D)
+WIDE_BODY void apply_t_body(const tl_jacobian *J, const tl_head_state *s, double *rho, double *D)
 {
     const size_t m = J->m;
+    const double scale = J->scale;
     for (size_t k = 0; k < J->rows; k++) {
-        const double *p_k = s->P + k * m, *r_k = s->R + k * m;
-        double *rho_k = rho + k * m, *d_k = D + k * m;
+        const double *restrict p_k = s->P + k * m, *restrict r_k = s->R + k * m;
+        double *restrict rho_k = rho + k * m, *restrict d_k = D + k * m;
         const size_t ref = s->ref[k];
-        const double mean = tl_row_mean(m, p_k, rho_k, ref), at_ref = rho_k[ref];
-        double rest = 0.0;
+        const double at_ref = rho_k[ref], mean = wide_about(m, p_k, rho_k, at_ref);
         for (size_t l = 0; l < m; l++) {
-            const double centred = l == ref ? -mean : rho_k[l] - at_ref - mean;
+            const double centred = rho_k[l] - at_ref - mean;
             rho_k[l] = r_k[l] * centred;
-            if (l == ref) continue;
-            d_k[l] = J->scale * p_k[l] * centred;
-            rest += d_k[l];
+            d_k[l] = l == ref ? 0.0 : scale * p_k[l] * centred;
         }
-        d_k[ref] = -rest;
+        d_k[ref] = -wide_total(m, d_k);
     }
 }
+WIDE_VARIANTS(apply_t, (const tl_jacobian *J, const tl_head_state *s, double *rho, double *D),
+              (J, s, rho, D))
 
-/* out_l = image_l - mean for one row, centred on the row's reference. Inlined for few columns,
- * whose mean stays in registers. */
-static inline __attribute__((always_inline)) void few_centred(size_t m, size_t width,
-                                                              const double *restrict p,
-                                                              const double *restrict image,
-                                                              size_t ref, double *restrict out)
+static void apply_t(const tl_jacobian *J, const tl_head_state *s, double *rho, double *D)
 {
-    double mean[4] = {0}, at_ref[4];
+    WIDE_CALL(apply_t, (J, s, rho, D));
+}
+
+/* out_l = image_l - mean for one row, centred on the row's reference: few columns, known to the
+ * compiler, whose mean stays in registers. */
+WIDE_BODY void few_centred(size_t m, size_t width, const double *restrict p,
+                           const double *restrict image, size_t ref, double *restrict out)
+{
+    double mean[8] = {0}, at_ref[8] = {0};
     for (size_t r = 0; r < width; r++) at_ref[r] = image[ref * width + r];
     for (size_t l = 0; l < m; l++)
         for (size_t r = 0; r < width; r++) mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
@@ -98,22 +109,10 @@ static inline __attribute__((always_inline)) void few_centred(size_t m, size_t w
             out[l * width + r] = image[l * width + r] - at_ref[r] - mean[r];
 }
 
-/* Row ref holds the mean until the end. */
-static void row_centred(size_t m, size_t width, const double *restrict p,
-                        const double *restrict image, size_t ref, double *restrict out)
+/* The same for any width; row ref holds the mean until the end. */
+WIDE_BODY void many_centred(size_t m, size_t width, const double *restrict p,
+                            const double *restrict image, size_t ref, double *restrict out)
 {
-    if (width == 1) {
-        few_centred(m, 1, p, image, ref, out);
-        return;
-    }
-    if (width == 2) {
-        few_centred(m, 2, p, image, ref, out);
-        return;
-    }
-    if (width == 4) {
-        few_centred(m, 4, p, image, ref, out);
-        return;
-    }
     const double *at_ref = image + ref * width;
     double *restrict mean = out + ref * width;
     for (size_t r = 0; r < width; r++) mean[r] = 0.0;
@@ -127,12 +126,38 @@ static void row_centred(size_t m, size_t width, const double *restrict p,
     for (size_t r = 0; r < width; r++) mean[r] = -mean[r];
 }
 
+WIDE_BODY void row_centred_body(size_t m, size_t width, const double *p, const double *image,
+                                size_t ref, double *out)
+{
+    switch (width) {
+    case 1:
+        few_centred(m, 1, p, image, ref, out);
+        break;
+    case 2:
+        few_centred(m, 2, p, image, ref, out);
+        break;
+    case 4:
+        few_centred(m, 4, p, image, ref, out);
+        break;
+    case 8:
+        few_centred(m, 8, p, image, ref, out);
+        break;
+    default:
+        many_centred(m, width, p, image, ref, out);
+    }
+}
+WIDE_VARIANTS(row_centred,
+              (size_t m, size_t width, const double *p, const double *image, size_t ref,
+               double *out),
+              (m, width, p, image, ref, out))
+
 static void centre(const tl_jacobian *J, const tl_head_state *s, size_t k, double *values,
                    double *keys)
 {
-    const double *p = s->P + k * J->m;
-    row_centred(J->m, s->v, p, s->val, s->ref[k], values);
-    if (keys) row_centred(J->m, s->width, p, s->key, s->ref[k], keys);
+    const size_t m = J->m, ref = s->ref[k];
+    const double *p = s->P + k * m;
+    WIDE_CALL(row_centred, (m, s->v, p, s->val, ref, values));
+    if (keys) WIDE_CALL(row_centred, (m, s->width, p, s->key, ref, keys));
 }
 
 /* F = sum_kl R_kl (e_kl + f_kl rho_kl) + sum_kl P_kl g_kl rho_kl. With E_kl = R_kl (e + f rho),
@@ -140,44 +165,50 @@ static void centre(const tl_jacobian *J, const tl_head_state *s, size_t k, doubl
  *   dF/d logit_kl = S_kl = E_kl - P_kl E_k - h_k P_kl rho_kl + P_kl (g_kl rho_kl - cov_k)
  *   dF/d log a_l  = sum_k (S_kl - E_kl / 2) + E_l / 2
  * since d log R_kl = (d log a_k + d log a_l)/2 + d logit_kl - d logsumexp_k. */
-static void gradient(const tl_jacobian *J, const tl_head_state *s, size_t k, tl_gradient_rows *t)
+WIDE_BODY void gradient_body(const tl_jacobian *J, const tl_head_state *s, size_t k,
+                             tl_gradient_rows *t)
 {
     const size_t m = J->m, ref = s->ref[k];
-    const double *p = s->P + k * m, *r = s->R + k * m;
-    double *S = t->S + k * m, *W = t->W + k * m, *D = t->D + k * m, *rho = t->Rrho + k * m;
-    const double g_mean = tl_row_mean(m, p, D, ref), g_ref = D[ref];
-    const double rho_mean = tl_row_mean(m, p, rho, ref), rho_ref = rho[ref];
-    double E_k = 0.0, h_k = 0.0, cov = 0.0;
+    const double *restrict p = s->P + k * m, *restrict r = s->R + k * m;
+    double *restrict S = t->S + k * m, *restrict W = t->W + k * m, *restrict D = t->D + k * m;
+    double *restrict rho = t->Rrho + k * m;
+    const double scale = J->scale, g_ref = D[ref], rho_ref = rho[ref];
+    const double g_mean = wide_about(m, p, D, g_ref), rho_mean = wide_about(m, p, rho, rho_ref);
     for (size_t l = 0; l < m; l++) {
-        D[l] = l == ref ? -g_mean : D[l] - g_ref - g_mean;
-        rho[l] = l == ref ? -rho_mean : rho[l] - rho_ref - rho_mean;
+        D[l] = D[l] - g_ref - g_mean;
+        rho[l] = rho[l] - rho_ref - rho_mean;
         S[l] = r[l] * (S[l] + W[l] * rho[l]);
         W[l] *= r[l];
-        E_k += S[l];
-        h_k += W[l];
-        cov += p[l] * D[l] * rho[l];
     }
-    double s_rest = 0.0, w_rest = 0.0, d_rest = 0.0;
+    const double E_k = wide_total(m, S), h_k = wide_total(m, W);
+    double cov = 0.0;
+    for (size_t l = 0; l < m; l++) cov += p[l] * D[l] * rho[l];
+    if (t->ga)
+        for (size_t l = 0; l < m; l++) t->ga[l] -= 0.5 * S[l];
     for (size_t l = 0; l < m; l++) {
-        const double E_kl = S[l], g = D[l], rho_l = rho[l];
+        const double g = D[l], rho_l = rho[l];
+        const double logit = S[l] - p[l] * (E_k + h_k * rho_l - scale * (g * rho_l - cov));
+        const double f = W[l] + p[l] * (scale * g - h_k);
+        S[l] = l == ref ? 0.0 : logit;
+        W[l] = l == ref ? 0.0 : f;
+        D[l] = l == ref ? 0.0 : scale * p[l] * rho_l;
         rho[l] = r[l] * rho_l;
-        if (l != ref) {
-            S[l] = E_kl - p[l] * (E_k + h_k * rho_l - J->scale * (g * rho_l - cov));
-            W[l] += p[l] * (J->scale * g - h_k);
-            D[l] = J->scale * p[l] * rho_l;
-            s_rest += S[l];
-            w_rest += W[l];
-            d_rest += D[l];
-        }
-        if (t->ga) t->ga[l] -= 0.5 * E_kl;
     }
-    S[ref] = -s_rest;
-    W[ref] = -w_rest;
-    D[ref] = -d_rest;
+    S[ref] = -wide_total(m, S);
+    W[ref] = -wide_total(m, W);
+    D[ref] = -wide_total(m, D);
     if (t->ga) {
         for (size_t l = 0; l < m; l++) t->ga[l] += S[l];
         t->ga[k] += 0.5 * E_k;
     }
+}
+WIDE_VARIANTS(gradient,
+              (const tl_jacobian *J, const tl_head_state *s, size_t k, tl_gradient_rows *t),
+              (J, s, k, t))
+
+static void gradient(const tl_jacobian *J, const tl_head_state *s, size_t k, tl_gradient_rows *t)
+{
+    WIDE_CALL(gradient, (J, s, k, t));
 }
 
 /* sw = P (g rho - cov), P g, P rho: rows that sum to zero. */

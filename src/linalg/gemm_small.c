@@ -19,6 +19,7 @@
             *c_r = s->beta == 0 ? s->alpha * sum[r] : s->alpha * sum[r] + s->beta * *c_r; \
         }                                                                                 \
     }
+TILE(tile_8x8, wide8, 8)
 TILE(tile_8x4, wide8, 4)
 TILE(tile_8x1, wide8, 1)
 TILE(tile_4x4, wide4, 4)
@@ -39,7 +40,11 @@ WIDE_BODY void ordered_body(const tl_small_product *s)
     size_t j = 0;
     for (; j + 8 <= s->n; j += 8) {
         size_t i = 0;
-        for (; i + 4 <= s->m; i += 4) tile_8x4(s, i, j);
+        for (; i + 8 <= s->m; i += 8) tile_8x8(s, i, j);
+        if (i + 4 <= s->m) {
+            tile_8x4(s, i, j);
+            i += 4;
+        }
         for (; i < s->m; i++) tile_8x1(s, i, j);
     }
     if (j + 4 <= s->n) {

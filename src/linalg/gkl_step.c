@@ -28,20 +28,7 @@ static void multiply(const tl_gkl *w, bool transposed, const double *x, double *
 /* coef = Q x in the order of vec_dot, then x -= Q'coef in the order of vec_axpy2. */
 WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, double *coef)
 {
-    for (size_t i = 0; i < k; i++) {
-        const double *q = Q + i * n;
-        wide8 sum = {0};
-        size_t r = 0;
-        for (; r + 8 <= n; r += 8) sum += *(const wide8 *)(q + r) * *(const wide8 *)(x + r);
-        if (r + 4 <= n) {
-            const wide4 t = *(const wide4 *)(q + r) * *(const wide4 *)(x + r);
-            sum += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
-            r += 4;
-        }
-        double rest = 0;
-        for (; r < n; r++) rest += q[r] * x[r];
-        coef[i] = wide_sum(&sum) + rest;
-    }
+    for (size_t i = 0; i < k; i++) coef[i] = wide_dot(n, Q + i * n, x);
     size_t i = 0;
     for (; i + 2 <= k; i += 2) {
         const double *q = Q + i * n, *q_next = q + n;

@@ -6,6 +6,8 @@
 #ifndef TIGHTLIP_LINALG_WIDE_H
 #define TIGHTLIP_LINALG_WIDE_H
 
+#include <stddef.h>
+
 typedef double wide8 __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
@@ -18,6 +20,43 @@ WIDE_BODY double wide_sum(const wide8 *s)
     const double even = ((*s)[0] + (*s)[4]) + ((*s)[2] + (*s)[6]);
     const double odd = ((*s)[1] + (*s)[5]) + ((*s)[3] + (*s)[7]);
     return even + odd;
+}
+
+/* sum_i a_i b_i in the order of vec_dot. */
+WIDE_BODY double wide_dot(size_t n, const double *a, const double *b)
+{
+    wide8 sum = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i) * *(const wide8 *)(b + i);
+    if (i + 4 <= n) {
+        const wide4 t = *(const wide4 *)(a + i) * *(const wide4 *)(b + i);
+        sum += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
+        i += 4;
+    }
+    double rest = 0;
+    for (; i < n; i++) rest += a[i] * b[i];
+    return wide_sum(&sum) + rest;
+}
+
+/* sum_i a_i (b_i - origin), and sum_i a_i: eight sums in flight, the rest in order. */
+WIDE_BODY double wide_about(size_t n, const double *a, const double *b, double origin)
+{
+    wide8 sum = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i) * (*(const wide8 *)(b + i) - origin);
+    double rest = 0;
+    for (; i < n; i++) rest += a[i] * (b[i] - origin);
+    return n < 8 ? rest : wide_sum(&sum) + rest;
+}
+
+WIDE_BODY double wide_total(size_t n, const double *a)
+{
+    wide8 sum = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i);
+    double rest = 0;
+    for (; i < n; i++) rest += a[i];
+    return n < 8 ? rest : wide_sum(&sum) + rest;
 }
 
 /* WIDE_VARIANTS(f, (parameters), (names)) compiles f_body for every width; WIDE_CALL(f, (values))
