@@ -3,36 +3,6 @@
  * kind cosine: every image has a derivative of its own at each token. */
 #include "certify/internal.h"
 
-/* A direction as a head sees it. */
-typedef struct {
-    arb_mat_t key, query, value; /* m x k, m x k, m x v */
-} seen_direction;
-
-static void see(seen_direction *at, const tl_certify_state *s, const tl_certify_head *H,
-                const arb_mat_t direction)
-{
-    const slong m = (slong)s->m;
-
-    arb_mat_init(at->key, m, (slong)H->k);
-    arb_mat_init(at->query, m, (slong)H->k);
-    arb_mat_init(at->value, m, (slong)H->v);
-    tl_certify_times_transposed(at->key, direction, H->key_map, s->prec);
-    tl_certify_times_transposed(at->query, direction, H->query_map, s->prec);
-    tl_certify_times_transposed(at->value, direction, H->value_map, s->prec);
-    for (size_t l = 0; l < s->m; l++) {
-        tl_certify_project(at->key->rows[l], &H->key_unit, l, s->prec);
-        tl_certify_project(at->query->rows[l], &H->query_unit, l, s->prec);
-        tl_certify_project(at->value->rows[l], &H->value_unit, l, s->prec);
-    }
-}
-
-static void unsee(seen_direction *at)
-{
-    arb_mat_clear(at->key);
-    arb_mat_clear(at->query);
-    arb_mat_clear(at->value);
-}
-
 /* out (v) += sum_l factor_l rows_l */
 static void combine(arb_ptr out, arb_srcptr factor, const arb_mat_t rows, size_t count, slong prec)
 {
@@ -96,7 +66,7 @@ static void rescale(arb_t x, const tl_certify_state *s, size_t k, size_t l)
 
 /* Row k of both products in the head's own width; split where the atom has copies. work: 3 m. */
 static void apply_row(const tl_certify_state *s, const tl_certify_row *row,
-                      const tl_certify_head *H, size_t top, const seen_direction *at, size_t k,
+                      const tl_certify_head *H, size_t top, const tl_certify_seen *at, size_t k,
                       arb_ptr joint, arb_ptr split, arb_ptr work)
 {
     const bool l2 = s->layer->kind == TL_KIND_L2;
@@ -121,45 +91,68 @@ static void apply_row(const tl_certify_state *s, const tl_certify_row *row,
     if (tl_certify_splits(s->mu, k)) add_centred(split, second, row, H, top, prec);
 }
 
-/* C += a H->output' */
-static void add_output(arb_mat_t C, const arb_mat_t a, const tl_certify_head *H, slong prec)
+/* C = a O', heads side by side in a. */
+static void apply_output(arb_mat_t C, const arb_mat_t a, const tl_layer *layer, slong prec)
 {
-    arb_mat_t product;
+    arb_mat_t O, columns;
 
-    arb_mat_init(product, arb_mat_nrows(C), arb_mat_ncols(C));
-    tl_certify_times_transposed(product, a, H->output, prec);
-    arb_mat_add(C, C, product, prec);
-    arb_mat_clear(product);
+    if (!layer->O) {
+        arb_mat_set(C, a);
+        return;
+    }
+    arb_mat_init(O, (slong)layer->out, (slong)layer->values);
+    arb_mat_init(columns, arb_mat_ncols(a), arb_mat_nrows(a));
+    tl_certify_matrix_set(O, layer->O);
+    arb_mat_transpose(columns, a);
+    tl_certify_times_columns(C, O, columns, prec);
+    arb_mat_clear(columns);
+    arb_mat_clear(O);
 }
 
-void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_mat_t joint,
+/* Head h of both products, in its columns of joint and split, which are zero. */
+static void apply_head(const tl_certify_state *s, size_t h, const tl_certify_seen *at,
+                       arb_mat_t joint, arb_mat_t split, arb_ptr work)
+{
+    const tl_certify_head *H = &s->head[h];
+    tl_certify_row row;
+
+    tl_certify_row_init(&row, s, h);
+    for (size_t k = 0; k < s->m; k++) {
+        const size_t top = tl_certify_row_weights(&row, s, h, k);
+        apply_row(s, &row, H, top, at, k, arb_mat_entry(joint, k, H->offset),
+                  arb_mat_entry(split, k, H->offset), work);
+    }
+    tl_certify_row_clear(&row);
+}
+
+void tl_certify_apply(tl_certify_state *s, const arb_mat_t direction, arb_mat_t joint,
                       arb_mat_t split)
 {
-    arb_ptr work = _arb_vec_init(3 * (slong)s->m);
+    const slong m = (slong)s->m, values = (slong)s->layer->values;
+    arb_ptr work = _arb_vec_init(3 * m);
+    arb_mat_t narrow[2], columns;
     bool splits = false;
 
     for (size_t k = 0; k < s->m; k++) splits = splits || tl_certify_splits(s->mu, k);
-    arb_mat_zero(joint);
-    arb_mat_zero(split);
+    for (int i = 0; i < 2; i++) arb_mat_init(narrow[i], m, values);
+    arb_mat_init(columns, (slong)s->d, 2 * m);
+    if (s->lean) tl_certify_both_columns(columns, s, direction);
     for (size_t h = 0; h < s->layer->heads; h++) {
-        const tl_certify_head *H = &s->head[h];
-        tl_certify_row row;
-        seen_direction at;
-        arb_mat_t narrow[2];
-        for (int i = 0; i < 2; i++) arb_mat_init(narrow[i], (slong)s->m, (slong)H->v);
-        tl_certify_row_init(&row, s, h);
-        see(&at, s, H, direction);
-        for (size_t k = 0; k < s->m; k++) {
-            const size_t top = tl_certify_row_weights(&row, s, h, k);
-            apply_row(s, &row, H, top, &at, k, narrow[0]->rows[k], narrow[1]->rows[k], work);
-        }
-        add_output(joint, narrow[0], H, s->prec);
-        if (splits) add_output(split, narrow[1], H, s->prec);
-        unsee(&at);
-        tl_certify_row_clear(&row);
-        for (int i = 0; i < 2; i++) arb_mat_clear(narrow[i]);
+        tl_certify_seen at;
+        if (s->lean)
+            tl_certify_see_lean(&at, s, h, columns);
+        else
+            tl_certify_see(&at, s, h, direction);
+        apply_head(s, h, &at, narrow[0], narrow[1], work);
+        tl_certify_seen_clear(&at);
+        if (s->lean) tl_certify_head_clear(&s->head[h]);
     }
-    _arb_vec_clear(work, 3 * (slong)s->m);
+    apply_output(joint, narrow[0], s->layer, s->prec);
+    arb_mat_zero(split);
+    if (splits) apply_output(split, narrow[1], s->layer, s->prec);
+    arb_mat_clear(columns);
+    for (int i = 0; i < 2; i++) arb_mat_clear(narrow[i]);
+    _arb_vec_clear(work, 3 * m);
 }
 
 /* value (out x d) = output times the derivative of the values at token l. */

@@ -54,8 +54,8 @@ void tl_certify_round(tl_enclosure *out, const arb_t ball, slong prec)
 
 /* value: a ball whose lower end is a lower bound of the norm at the tokens; high: an upper bound.
  */
-static tl_status measure(const tl_certify_run *run, const tl_certify_state *s,
-                         tl_certify_value *value, arf_t high, tl_certificate *out, tl_error *err)
+static tl_status measure(const tl_certify_run *run, tl_certify_state *s, tl_certify_value *value,
+                         arf_t high, tl_certificate *out, tl_error *err)
 {
     const tl_problem *problem = run->problem;
     const bool spectral = out->norm == TL_NORM_2, directed = spectral && problem->direction;

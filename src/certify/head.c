@@ -195,4 +195,5 @@ void tl_certify_head_clear(tl_certify_head *H)
     unit_clear(&H->query_unit);
     unit_clear(&H->key_unit);
     unit_clear(&H->value_unit);
+    *H = (tl_certify_head){.k = H->k, .v = H->v, .offset = H->offset};
 }

@@ -40,6 +40,7 @@ typedef struct {
     arb_ptr root;   /* m: sqrt(weight) */
     arb_ptr share;  /* m: 1/N_k, 0 in mean field */
     tl_certify_head *head;
+    bool lean; /* heads know their sizes alone; products look at the maps of the layer themselves */
 } tl_certify_state;
 
 /* row := row D_l, D_l = (I - u u')/s the derivative of the normalisation at token l; symmetric, so
@@ -73,6 +74,10 @@ TL_MUST_USE tl_status tl_certify_state_init(tl_certify_state *s, const tl_proble
 TL_MUST_USE tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer,
                                           const tl_measure *mu, const double *log_mass, slong prec,
                                           tl_error *err);
+/* For products alone: lean with kind dot, where the maps of all heads as balls would fill memory.
+ */
+TL_MUST_USE tl_status tl_certify_state_init_lean(tl_certify_state *s, const tl_problem *problem,
+                                                 slong prec, tl_error *err);
 void tl_certify_state_clear(tl_certify_state *s);
 bool tl_certify_splits(const tl_measure *mu, size_t k);
 
@@ -83,9 +88,27 @@ void tl_certify_row_clear(tl_certify_row *row);
  * where nothing is centred. */
 size_t tl_certify_row_weights(tl_certify_row *row, const tl_certify_state *s, size_t h, size_t k);
 
+/* A direction (m x d) as a head sees it. */
+typedef struct {
+    arb_mat_t key, query, value; /* m x k, m x k, m x v */
+} tl_certify_seen;
+
+void tl_certify_see(tl_certify_seen *at, const tl_certify_state *s, size_t h,
+                    const arb_mat_t direction);
+void tl_certify_seen_clear(tl_certify_seen *at);
+/* columns (d x 2m): the tokens, then the rows of the direction. */
+void tl_certify_both_columns(arb_mat_t columns, const tl_certify_state *s,
+                             const arb_mat_t direction);
+/* A lean state: images of the tokens into head h, which is to be cleared before the next, and of
+ * the direction. */
+void tl_certify_see_lean(tl_certify_seen *at, tl_certify_state *s, size_t h,
+                         const arb_mat_t columns);
+/* C (columns x rows) = (B columns)' */
+void tl_certify_times_columns(arb_mat_t C, const arb_mat_t B, const arb_mat_t columns, slong prec);
+
 /* psi (m x out) = joint block times direction, and split (m x out): row k is V C_k A times row k of
- * the direction (m x d). */
-void tl_certify_apply(const tl_certify_state *s, const arb_mat_t direction, arb_mat_t joint,
+ * the direction (m x d). Empties the heads of a lean state. */
+void tl_certify_apply(tl_certify_state *s, const arb_mat_t direction, arb_mat_t joint,
                       arb_mat_t split);
 /* Blocks of token row k: T (out x m d), sub-block l the sum over all copies of atom l but without
  * the diagonal term D (out x d). */

@@ -34,7 +34,7 @@ static bool improves(arb_t value, arb_srcptr image, size_t rows, arb_srcptr v, s
     return better;
 }
 
-void tl_certify_at_direction(const tl_certify_state *s, const tl_problem *problem,
+void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem,
                              tl_certify_value *value)
 {
     arb_mat_t v, joint, split;
@@ -142,7 +142,8 @@ static tl_status lower_at(const tl_problem *problem, tl_norm norm, slong prec,
                           tl_certify_value *value, tl_error *err)
 {
     tl_certify_state s;
-    tl_status status = tl_certify_state_init(&s, problem, prec, err);
+    tl_status status = norm == TL_NORM_2 ? tl_certify_state_init_lean(&s, problem, prec, err)
+                                         : tl_certify_state_init(&s, problem, prec, err);
 
     if (status != TL_OK) return status;
     if (norm == TL_NORM_2)

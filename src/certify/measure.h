@@ -11,7 +11,7 @@ typedef struct {
 } tl_certify_value;
 
 /* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. */
-void tl_certify_at_direction(const tl_certify_state *s, const tl_problem *problem,
+void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem,
                              tl_certify_value *value);
 /* A lower bound of the (inf,2) norm, by ascent. */
 void tl_certify_movement(const tl_certify_state *s, tl_certify_value *value);

@@ -46,21 +46,20 @@ static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *er
     return tl_layer_accepts(layer, mu, err);
 }
 
-tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem, slong prec,
-                                tl_error *err)
-{
-    return tl_certify_state_at(s, problem->layer, problem->measure, problem->log_mass, prec, err);
-}
-
-tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer, const tl_measure *mu,
-                              const double *log_mass, slong prec, tl_error *err)
+static tl_status init(tl_certify_state *s, const tl_layer *layer, const tl_measure *mu,
+                      const double *log_mass, slong prec, bool lean, tl_error *err)
 {
     tl_status status = check(layer, mu, err);
     size_t offset = 0;
 
     if (status != TL_OK) return status;
-    *s = (tl_certify_state){
-        .layer = layer, .mu = mu, .prec = prec, .m = mu->m, .d = mu->d, .out = layer->out};
+    *s = (tl_certify_state){.layer = layer,
+                            .mu = mu,
+                            .prec = prec,
+                            .m = mu->m,
+                            .d = mu->d,
+                            .out = layer->out,
+                            .lean = lean};
     s->head = calloc(layer->heads, sizeof *s->head);
     if (!s->head) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
     arb_mat_init(s->x, (slong)s->m, (slong)s->d);
@@ -70,10 +69,33 @@ tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer, const 
     s->share = _arb_vec_init((slong)s->m);
     set_weights(s, log_mass ? log_mass : mu->log_mass);
     for (size_t h = 0; h < layer->heads; h++) {
-        tl_certify_head_init(&s->head[h], s, &layer->head[h], offset);
-        offset += layer->head[h].v;
+        const tl_head *head = &layer->head[h];
+        if (lean)
+            s->head[h] = (tl_certify_head){.k = head->k, .v = head->v, .offset = offset};
+        else
+            tl_certify_head_init(&s->head[h], s, head, offset);
+        offset += head->v;
     }
     return TL_OK;
+}
+
+tl_status tl_certify_state_init(tl_certify_state *s, const tl_problem *problem, slong prec,
+                                tl_error *err)
+{
+    return init(s, problem->layer, problem->measure, problem->log_mass, prec, false, err);
+}
+
+tl_status tl_certify_state_at(tl_certify_state *s, const tl_layer *layer, const tl_measure *mu,
+                              const double *log_mass, slong prec, tl_error *err)
+{
+    return init(s, layer, mu, log_mass, prec, false, err);
+}
+
+tl_status tl_certify_state_init_lean(tl_certify_state *s, const tl_problem *problem, slong prec,
+                                     tl_error *err)
+{
+    return init(s, problem->layer, problem->measure, problem->log_mass, prec,
+                problem->layer->kind == TL_KIND_DOT, err);
 }
 
 void tl_certify_state_clear(tl_certify_state *s)
