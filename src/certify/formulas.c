@@ -99,8 +99,7 @@ static void w_infinity(arb_t value, const tl_certify_facts *f, size_t h)
     arb_clear(c);
 }
 
-/* (1 + 2g)(sqrt(e^(2g) - 1) + 2) + c */
-static void causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
+void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
 {
     arb_t c, t;
 
@@ -182,7 +181,8 @@ static const formula table[] = {
     {"newhouse-inf2", false, false, QUICK, newhouse, NULL},
     {"sharp-inf2", false, false, QUICK, sharp_inf2, NULL},
     {"w-infinity", false, false, QUICK, w_infinity, NULL},
-    {"causal-closed", false, false, QUICK, causal_closed, NULL},
+    {"causal-closed", false, false, QUICK, tl_certify_causal_closed, NULL},
+    {"causal-sharp", false, false, SLOW, tl_certify_causal_sharp, NULL},
     {"sigmoid", true, false, QUICK, sigmoid, NULL},
     {"lipschitznorm", false, false, QUICK, tl_certify_lipschitznorm, NULL},
     {"released-helper", true, true, QUICK, tl_certify_released, NULL},

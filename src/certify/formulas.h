@@ -11,6 +11,10 @@ void tl_certify_g_centred(arb_t g, arb_t c, const tl_certify_facts *f, size_t h)
 /* min over b of the weighted Schur test, plus ||A|| r^2; README section 4.2. */
 void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);
+/* (1 + 2g)((e^(2g) - 1)^(1/2) + 2) + c */
+void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h);
+/* +inf where it is above 2 tau_mf + c: there the profile of rows may say less. */
+void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf for widths above 64; README section 15. */
 void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h);
