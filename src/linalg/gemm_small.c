@@ -35,8 +35,10 @@ WIDE_BODY void tile_single(const tl_small_product *s, size_t i, size_t j)
     *c = s->beta == 0 ? s->alpha * sum : s->alpha * sum + s->beta * *c;
 }
 
-WIDE_BODY void ordered_body(const tl_small_product *s)
+WIDE_BODY void ordered_body(const tl_small_product *given)
 {
+    /* A copy that no store to C can change stays in registers. */
+    const tl_small_product copy = *given, *const s = &copy;
     size_t j = 0;
     for (; j + 8 <= s->n; j += 8) {
         size_t i = 0;
@@ -89,8 +91,9 @@ DOTS(dots_4, wide4)
 DOTS(dots_2, wide2)
 #undef DOTS
 
-WIDE_BODY void dots_body(const tl_small_product *s)
+WIDE_BODY void dots_body(const tl_small_product *given)
 {
+    const tl_small_product copy = *given, *const s = &copy;
     for (size_t i = 0; i < s->m; i++) {
         size_t j = 0;
         for (; j + 8 <= s->n; j += 8) dots_8(s, i, j);
