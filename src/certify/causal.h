@@ -1,9 +1,12 @@
-/* Causal masks in balls, V = I. Statements: src/bounds/README.md section 7. */
+/* Causal and other masks in balls, V = I. Statements: src/bounds/README.md sections 7 and 18. */
 #ifndef TIGHTLIP_CERTIFY_CAUSAL_H
 #define TIGHTLIP_CERTIFY_CAUSAL_H
 
 #include "certify/sharp.h"
 
+/* Bound of ||T_i||^2 for a row of n = 2 tokens, or of n >= 3 and more: the least of 4.5, 4.2, 6.1.
+ */
+double tl_certify_row_square(const tl_certify_size *size, double n);
 /* The triangular merge of 2 <= n < 2^53 rows, tau2 >= n ||T_i||^2 for every n; +inf when out of
  * memory. */
 void tl_certify_causal_rows(arb_t value, const tl_certify_size *s, const arb_t tau2);

@@ -26,36 +26,36 @@ typedef struct {
     piece *piece;
 } merge;
 
-/* Bound of the square of a row of n tokens or more: the least of (1 + g/2^(1/2))^2, 4.2 and 6.1. */
-static double row_square(const merge *w, double n)
+double tl_certify_row_square(const tl_certify_size *size, double n)
 {
+    const slong prec = size->prec;
     tl_certify_size s;
     tl_certify_heavy_row row;
     arb_t least, t;
 
     arb_init(least);
     arb_init(t);
-    s = *w->s;
+    s = *size;
     fmpz_init(s.n);
     fmpz_set_d(s.n, n);
-    arb_sqrt_ui(t, 2, w->prec);
-    arb_div(t, s.g, t, w->prec);
-    arb_add_ui(t, t, 1, w->prec);
-    arb_sqr(least, t, w->prec);
+    arb_sqrt_ui(t, 2, prec);
+    arb_div(t, s.g, t, prec);
+    arb_add_ui(t, t, 1, prec);
+    arb_sqr(least, t, prec);
     tl_certify_schur_square(t, &s);
-    arb_div_fmpz(t, t, s.n, w->prec);
-    if (arb_is_finite(t)) arb_min(least, least, t, w->prec);
+    arb_div_fmpz(t, t, s.n, prec);
+    if (arb_is_finite(t)) arb_min(least, least, t, prec);
     if (n < 3) {
         tl_certify_pair_square(t, &s);
         arb_mul_2exp_si(t, t, -1);
-        if (arb_is_finite(t)) arb_min(least, least, t, w->prec);
+        if (arb_is_finite(t)) arb_min(least, least, t, prec);
     } else if (arb_is_positive(s.g)) {
         tl_certify_heavy_init(&row, true);
         arb_set(row.g, s.g);
         arb_set(row.l, s.g);
         arb_set_d(row.rest, n - 2);
-        tl_certify_heavy_square(t, &row, least, w->prec);
-        if (arb_is_finite(t)) arb_min(least, least, t, w->prec);
+        tl_certify_heavy_square(t, &row, least, prec);
+        if (arb_is_finite(t)) arb_min(least, least, t, prec);
         tl_certify_heavy_clear(&row);
     }
     const double square = tl_certify_up(least);
@@ -104,7 +104,7 @@ static void cut(merge *w, double n)
         const double length = first < FINE ? 1 : floor(first / PER_DOUBLING);
         const double last = w->count + 1 < PIECES ? fmin(n, first + length - 1) : n;
         if (first >= next) {
-            value = fmin(value, row_square(w, first));
+            value = fmin(value, tl_certify_row_square(w->s, first));
             next = first < 3 ? 3 : fmax(first + 1, floor(first * factor));
         }
         w->piece[w->count++] =

@@ -183,6 +183,7 @@ static const formula table[] = {
     {"w-infinity", false, false, QUICK, w_infinity, NULL},
     {"causal-closed", false, false, QUICK, tl_certify_causal_closed, NULL},
     {"causal-sharp", false, false, SLOW, tl_certify_causal_sharp, NULL},
+    {"masked-sharp", true, false, SLOW, tl_certify_masked_sharp, NULL},
     {"sigmoid", true, false, QUICK, sigmoid, NULL},
     {"lipschitznorm", false, false, QUICK, tl_certify_lipschitznorm, NULL},
     {"released-helper", true, true, QUICK, tl_certify_released, NULL},

@@ -15,6 +15,8 @@ void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf where it is above 2 tau_mf + c: there the profile of rows may say less. */
 void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h);
+/* Also for masks of more than 256 tokens, in several parts, and where all see all. */
+void tl_certify_masked_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf for widths above 64; README section 15. */
 void tl_certify_kernel(arb_t value, const tl_certify_facts *f, size_t h);
