@@ -115,8 +115,8 @@ typedef struct {
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
     bool boxes;     /* maxima over boxes (sharp, causal-sharp, masked-sharp, ellipsoid, row-fro,
-                       numerical-range,     l2-2, l2-ball) in ball arithmetic too: up to some seconds each;
-                       else as     lower_only */
+                       numerical-range, l2-2, l2-ball) in ball arithmetic too: up to some seconds
+                       each; else as lower_only */
     bool norm_only; /* the norm alone: neither bounds nor norms of the matrices */
     double slack;   /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                        precision leaves */
