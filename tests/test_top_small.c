@@ -43,7 +43,9 @@ static double off(size_t rows, size_t cols, const double *M, const double *u, co
 /* The norm of LAPACK: from no start, from the top vector, and from a vector orthogonal to it. */
 Test(top_small, finds_the_top_from_anywhere)
 {
-    static const size_t sizes[][2] = {{1, 1}, {2, 2}, {3, 2}, {2, 3}, {8, 8}, {9, 31}, {40, 32}};
+    static const size_t sizes[][2] = {{1, 1},  {2, 2},   {3, 2},  {2, 3},   {8, 8},
+                                      {9, 31}, {40, 32}, {9, 12}, {16, 16}, {24, 20}};
+    enum { TIED = 7 }; /* sizes at which near ties are asked for: they may be left to others */
     static const size_t most[] = {20, 4, 60};
     static const double seconds[] = {0.0, 0.5, 0.99, 1.0 - 1e-7, 1.0};
     gsl_rng *rng = tl_rng_stream_alloc(1, 2, 3);
@@ -51,6 +53,8 @@ Test(top_small, finds_the_top_from_anywhere)
         for (size_t g = 0; g < sizeof seconds / sizeof *seconds; g++)
             for (int start = 0; start < 3; start++) {
                 const size_t rows = sizes[c][0], cols = sizes[c][1];
+                const bool apart = seconds[g] < 0.995;
+                if (!apart && c >= TIED) continue;
                 double M[MOST * MOST], copy[MOST * MOST], u[MOST], v[MOST], all[MOST];
                 double us[MOST], vs[MOST], sigma;
                 size_t rounds;
@@ -64,7 +68,6 @@ Test(top_small, finds_the_top_from_anywhere)
                     v[1] = -vs[0];
                 }
                 const tl_status status = tl_top_small(rows, cols, M, u, v, &sigma, &rounds);
-                const bool apart = seconds[g] < 0.995;
                 if (status && !apart && start == 2) continue; /* near ties may be left to others */
                 cr_assert_eq(status, TL_OK, "%zu x %zu, second %g, start %d", rows, cols,
                              seconds[g], start);
