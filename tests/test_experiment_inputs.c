@@ -52,7 +52,7 @@ static void expect_states(scratch *dir, const char *config, const tl_transformer
 
     cr_assert_eq(tl_transformer_config_read(&about, scratch_path(dir, config), NULL, NULL), TL_OK);
     cr_assert_eq(tl_transformer_random(&model, &about, 3, NULL), TL_OK);
-    cr_assert_eq(tl_transformer_run(model, input, TL_PRECISION_SINGLE, &states, NULL), TL_OK);
+    cr_assert_eq(tl_transformer_run(model, input, TL_PRECISION_DOUBLE, &states, NULL), TL_OK);
     cr_assert_eq(cell->tokens->m, states.n);
     cr_expect_arr_eq(cell->tokens->x, states.input + layer * states.n * 12,
                      states.n * 12 * sizeof(double));
