@@ -1,7 +1,6 @@
 /* causal-sharp in ball arithmetic: the merge of rows, the joint row of two tokens, Hardy's weights
  * and the closed form. Statements: src/bounds/README.md section 7. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "certify/causal.h"
 

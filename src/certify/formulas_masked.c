@@ -1,7 +1,6 @@
 /* masked-sharp in ball arithmetic: the merge over columns and one row bound for all. Statement:
  * src/bounds/README.md section 18. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "certify/causal.h"
 #include "certify/columns.h"
