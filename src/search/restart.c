@@ -171,12 +171,11 @@ static tl_status refine(restart_state *s)
     return try_trial(s, s->ev.budget - s->ev.used, &improved);
 }
 
-/* Every second restart begins once and climbs far, the others race several beginnings and go on
- * with the best: the first kind keeps basins that pay late, the second finds those that are rare.
- */
+/* Restarts with a budget to spare race several beginnings and go on with the best: most basins are
+ * told apart by a short ascent. */
 static tl_status search_from(restart_state *s, tl_start start, uint64_t r)
 {
-    const uint64_t racers = r % 2 ? s->ev.budget / 250 : 0;
+    const uint64_t racers = s->ev.budget / 250;
     tl_status status = begin(s, start, r, racers ? s->ev.budget / 12 + 1 : s->ev.budget / 3 + 1);
     for (uint64_t i = 0; !status && i < racers && i < 8; i++)
         status = begin(s, start_of(s->problem, s->settings->starts, gsl_rng_get(s->rng)), r,
