@@ -24,8 +24,8 @@ TL_MUST_USE tl_status tl_model_tokens(const tl_bindings *b, const tl_layer_spec 
 /* Whether the experiment is about layers of a network. */
 bool tl_has_model(const config_setting_t *attention);
 
-/* The spectral norm to a relative 1e-12 and, unless direction is NULL, where it is attained.
- * Errors: those of tl_norm_layer. */
+/* The spectral norm: with a direction to a relative 1e-12, and where it is attained; without one
+ * (NULL) to tl_norm_settings_measured. Errors: those of tl_norm_layer. */
 TL_MUST_USE tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, double *direction,
                                     tl_norm_result *out, tl_error *err);
 

@@ -53,7 +53,8 @@ static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl
     p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (cell->attention.network && ex->norm == TL_NORM_2)
-        return tl_model_norm(p->layer, p->measure, p->direction, &p->norm, err);
+        return tl_model_norm(p->layer, mu, tl_witness_lacks(cell, mu) ? NULL : p->direction,
+                             &p->norm, err);
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
 
