@@ -316,9 +316,9 @@ verify-results: all ## every witness under results/ and experiments/refuted/ in 
 check: ## lint, command line and unit tests; goes on after a failure and counts them
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
-LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-symbols lint-clang \
-    lint-cppcheck
-.PHONY: lint $(LINTS)
+LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-exponents lint-symbols \
+    lint-clang lint-cppcheck
+.PHONY: lint lint-page $(LINTS)
 lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
 
 LINT := @tests/lint/run.sh
@@ -336,6 +336,13 @@ lint-figures:
 
 lint-speeds:
 	$(LINT) $@ python3 tests/bench/publish.py --check results/bench
+
+lint-exponents:
+	$(LINT) $@ python3 tests/lint/exponents.py
+
+# No part of lint: between a run and `make results` the page is behind.
+lint-page:
+	$(LINT) $@ python3 experiments/summary.py results --check
 
 lint-symbols: $(STATIC)
 	$(LINT) $@ tests/lint/symbols.sh $(STATIC)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""summary.py RESULTS: writes RESULTS/README.md from the manifests and tables of its experiments."""
+"""summary.py RESULTS [--check]: writes RESULTS/README.md from the manifests and tables of its experiments; --check says
+whether it is what it would write."""
 import collections
 import csv
 import json
@@ -128,8 +129,12 @@ def main():
     names = sorted(p.parent for p in results.glob("*/manifest.json"))
     head = ("# Results\n\nWritten by `make results` from the records beside each plot; numbers are logarithms of the\n"
             "data in `data.csv`. A value is found (a lower bound to rounding), a bound is a theorem.\n\n")
-    (results / "README.md").write_text(head + "\n".join([growth(names), *map(section, names)]),
-                                       encoding="utf-8")
+    text = head + "\n".join([growth(names), *map(section, names)])
+    page = results / "README.md"
+    if "--check" not in sys.argv:
+        page.write_text(text, encoding="utf-8")
+    elif page.read_text(encoding="utf-8") != text:
+        sys.exit(f"{page}: not what the results say; expected the output of experiments/summary.py")
 
 
 main()

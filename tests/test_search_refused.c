@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "support/l2_layer.h"
 #include "tightlip/search.h"
 
 typedef struct {
@@ -104,13 +105,11 @@ static void start(fixture *f)
     const double one = 1, pair[] = {0, 1};
     const tl_head keyed = {
         .Q = (double[]){1}, .K = (double[]){1}, .V = (double[]){1}, .k = 1, .v = 1, .scale = 1};
-    const tl_head tied = {.Q = (double[]){1}, .V = (double[]){1}, .k = 1, .v = 1, .scale = 1};
 
     cr_assert_eq(tl_layer_alloc_av(&f->layer, 1, 1, &one, &one), TL_OK);
     cr_assert_eq(tl_layer_alloc(&f->keyed, TL_KIND_DOT, TL_MASK_NONE, 1, 1, &keyed, NULL, 0, NULL),
                  TL_OK);
-    cr_assert_eq(tl_layer_alloc(&f->l2, TL_KIND_L2, TL_MASK_NONE, 1, 1, &tied, NULL, 0, NULL),
-                 TL_OK);
+    f->l2 = l2_line(1, 1);
     cr_assert_eq(tl_domain_alloc_ball(&f->domain, 1, 1, NULL, NULL), TL_OK);
     cr_assert_eq(tl_measure_alloc(&f->wide, 1, 2, pair, NULL, NULL, NULL), TL_OK);
 }
