@@ -3,24 +3,24 @@
 if (!exists('svg')) svg = 'plot.svg'
 if (!exists('png')) png = 'plot.png'
 $point0 << EOD
-0.6020599913 1.356439102
-1.204119983 1.643613105
-1.806179974 1.974417198
+0.6020599913 1.356439106
+1.204119983 1.628241003
+1.806179974 1.974417199
 EOD
 $line0 << EOD
-0.6020599913 1.356439102
-1.204119983 1.643613105
-1.806179974 1.974417198
+0.6020599913 1.356439106
+1.204119983 1.628241003
+1.806179974 1.974417199
 EOD
 $point1 << EOD
-0.6020599913 1.434661145
-1.204119983 1.768170258
-1.806179974 1.97264831
+0.6020599913 1.434661063
+1.204119983 1.768664022
+1.806179974 1.967504798
 EOD
 $line1 << EOD
-0.6020599913 1.434661145
-1.204119983 1.768170258
-1.806179974 1.97264831
+0.6020599913 1.434661063
+1.204119983 1.768664022
+1.806179974 1.967504798
 EOD
 $point2 << EOD
 0.6020599913 0.1538934699
@@ -82,13 +82,13 @@ plot \
   $line4 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
   $point4 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'best proven bound, layer = 0', \
   $line3 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point3 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'at the given tokens, layer = 6', \
+  $point3 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'at the given tokens, certified, layer = 6', \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens, layer = 0', \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens, certified, layer = 0', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point1 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'best input found, layer = 6', \
+  $point1 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'best input found, certified, layer = 6', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, layer = 0'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified, layer = 0'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

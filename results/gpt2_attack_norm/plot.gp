@@ -3,24 +3,24 @@
 if (!exists('svg')) svg = 'plot.svg'
 if (!exists('png')) png = 'plot.png'
 $point0 << EOD
-0.6020599913 1.356114845
-1.204119983 1.663464485
-1.806179974 2.010342169
+0.6020599913 1.356159906
+1.204119983 1.711927094
+1.806179974 2.010356494
 EOD
 $line0 << EOD
-0.6020599913 1.356114845
-1.204119983 1.663464485
-1.806179974 2.010342169
+0.6020599913 1.356159906
+1.204119983 1.711927094
+1.806179974 2.010356494
 EOD
 $point1 << EOD
 0.6020599913 1.42345912
-1.204119983 1.776998494
-1.806179974 1.864740207
+1.204119983 1.77699845
+1.806179974 1.867278463
 EOD
 $line1 << EOD
 0.6020599913 1.42345912
-1.204119983 1.776998494
-1.806179974 1.864740207
+1.204119983 1.77699845
+1.806179974 1.867278463
 EOD
 $point2 << EOD
 0.6020599913 1.793909392
@@ -51,7 +51,7 @@ set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced 
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.553895192:1.854344773]
-set yrange [1.320025901:2.294427376]
+set yrange [1.320072765:2.294425574]
 set xtics ('4' 0.6020599913, '16' 1.204119983, '64' 1.806179974)
 set ytics ('' 1.477121255 1, '' 1.602059991 1, '50' 1.698970004, '' 1.77815125 1, '' 1.84509804 1, '' 1.903089987 1, '' 1.954242509 1, '100' 2)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
@@ -62,9 +62,9 @@ plot \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
   $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best proven bound, layer = 0', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'best input found, layer = 6', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'best input found, certified, layer = 6', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, layer = 0'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified, layer = 0'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
