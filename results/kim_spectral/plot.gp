@@ -13,7 +13,7 @@ $point0 << EOD
 1.806179974 0.6955188861
 2.11058971 0.7727001862
 2.408239965 0.8403786014
-3.010299957 0.9578151619
+3.010299957 0.9578149168
 4 1.109272047
 5 1.22742017
 6 1.322705222
@@ -31,7 +31,7 @@ $line0 << EOD
 1.806179974 0.6955188861
 2.11058971 0.7727001862
 2.408239965 0.8403786014
-3.010299957 0.9578151619
+3.010299957 0.9578149168
 4 1.109272047
 5 1.22742017
 6 1.322705222
@@ -48,7 +48,7 @@ $point1 << EOD
 1.51851394 0.6143625341
 1.806179974 0.6955188861
 2.11058971 0.7727001862
-2.408239965 0.840378011
+2.408239965 0.8403786014
 3.010299957 0.9578151619
 4 1.109272047
 5 1.22742017
@@ -66,7 +66,7 @@ $line1 << EOD
 1.51851394 0.6143625341
 1.806179974 0.6955188861
 2.11058971 0.7727001862
-2.408239965 0.840378011
+2.408239965 0.8403786014
 3.010299957 0.9578151619
 4 1.109272047
 5 1.22742017
@@ -82,11 +82,11 @@ $point2 << EOD
 0.903089987 0.4147221279
 1.204119983 0.5159730002
 1.51851394 0.6143625341
-1.806179974 0.6955188861
+1.806179974 0.6954693838
 2.11058971 0.7727001862
-2.408239965 0.8403761568
+2.408239965 0.8403786014
 3.010299957 0.9578151619
-4 1.109272047
+4 1.109272045
 5 1.22742017
 6 1.322705222
 7 1.402192314
@@ -100,11 +100,11 @@ $line2 << EOD
 0.903089987 0.4147221279
 1.204119983 0.5159730002
 1.51851394 0.6143625341
-1.806179974 0.6955188861
+1.806179974 0.6954693838
 2.11058971 0.7727001862
-2.408239965 0.8403761568
+2.408239965 0.8403786014
 3.010299957 0.9578151619
-4 1.109272047
+4 1.109272045
 5 1.22742017
 6 1.322705222
 7 1.402192314
@@ -241,7 +241,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxrows 5 width -8 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxrows 5 width -9 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.04692880451:9.3479588]
@@ -267,7 +267,7 @@ plot \
   keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, attention = width 1', \
   keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, attention = width 2', \
   keyentry with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, attention = width 8', \
-  keyentry with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, attention = free width: star', \
+  keyentry with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, certified, attention = free width: star', \
   keyentry with lines lw 2 dt solid lc rgb '#000000' title 'bound kim-2', \
   keyentry with lines lw 2 dt '-.' lc rgb '#0072B2' title 'bound l2-2, attention = width 1', \
   keyentry with lines lw 2 dt '-.' lc rgb '#D55E00' title 'bound l2-2, attention = width 2', \
