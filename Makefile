@@ -318,7 +318,7 @@ check: ## lint, command line and unit tests; goes on after a failure and counts 
 
 LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-exponents lint-symbols \
     lint-clang lint-cppcheck
-.PHONY: lint lint-page $(LINTS)
+.PHONY: lint $(LINTS)
 lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
 
 LINT := @tests/lint/run.sh
