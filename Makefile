@@ -316,8 +316,8 @@ verify-results: all ## every witness under results/ and experiments/refuted/ in 
 check: ## lint, command line and unit tests; goes on after a failure and counts them
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
-LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-exponents lint-symbols \
-    lint-clang lint-cppcheck
+LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-exponents lint-page \
+    lint-symbols lint-clang lint-cppcheck
 .PHONY: lint $(LINTS)
 lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
 
