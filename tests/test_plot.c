@@ -120,6 +120,22 @@ Test(plot, formulas_follow_the_axes)
 }
 #endif
 
+/* A range of one rounding would hold 10^16 tics of its own. */
+Test(plot, values_equal_to_rounding_are_equal)
+{
+    static const char *const logs[] = {"x", "y", "xy", ""};
+
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        char plot[400];
+        (void)snprintf(plot, sizeof plot, PLOT(AXES "\"log\": \"%s\", \"y\": [\"lower\"]"),
+                       logs[i]);
+        char *text = drawing_script(plot, "n,lower_log10\n1e3,0\n1000.0000000000001,0\n"
+                                          "1e3,2e-16\n");
+        cr_expect_lt(strlen(text), 10000, "log \"%s\"", logs[i]);
+        free(text);
+    }
+}
+
 Test(plot, equal_bounds_of_several_series_are_drawn_once)
 {
     drawing d;

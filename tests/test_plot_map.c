@@ -80,6 +80,10 @@ Test(plot_map, narrow_ranges_have_tics_of_their_own)
     expect_in(text, "set cbtics ('1' 0, '1.1' 0.04139268516, '1.2' 0.07918124605, "
                     "'1.3' 0.1139433523, '1.4' 0.1461280357) font");
     free(text);
+    text = script(MANIFEST("\"values\": [\"proven-ratio\"]"),
+                  "g,n,proven_ratio_log10\n1,2,0.25\n1,3,0.25000000000000006\n");
+    expect_in(text, "set cbrange [0.25:0.35]");
+    free(text);
 }
 
 Test(plot_map, names_keep_their_order_and_are_never_commands)

@@ -9,6 +9,9 @@
 /* Decades; a range below a factor of two may hold no round number. */
 #define NARROW 0.3
 
+/* Relative; tics are written with ten digits. */
+static const double SAME = 1e-8;
+
 static double number_key(const json_t *plot, const char *key)
 {
     const json_t *value = json_object_get(plot, key);
@@ -49,9 +52,15 @@ static void user_limits(const tl_plot *p, tl_axis *axis)
     if (!isnan(high)) axis->high = p->ylog ? log10(high) : high;
 }
 
+bool tl_axis_flat(double low, double high, bool log)
+{
+    return !(high - low > SAME * (log ? 1 : fmax(fabs(low), fabs(high))));
+}
+
 tl_axis tl_axis_find(const tl_plot *p, bool x)
 {
     tl_axis axis = {.low = (double)INFINITY, .high = -(double)INFINITY};
+    const bool log = x ? p->xlog : p->ylog;
     size_t steps = distinct(p);
     double span;
 
@@ -62,7 +71,8 @@ tl_axis tl_axis_find(const tl_plot *p, bool x)
     if (!x && !p->ylog) axis.low = fmin(axis.low, 0);
     span = axis.high - axis.low;
     axis.last = axis.high;
-    if (!(span > 0)) span = fmax(fabs(axis.high), 1) * (x && !p->xlog ? 0.5 : 0.25);
+    if (tl_axis_flat(axis.low, axis.high, log))
+        span = fmax(fabs(axis.high), 1) * (x && !p->xlog ? 0.5 : 0.25);
     /* Infinity stands one step beyond the last finite point, and never crowds it. */
     axis.at_infinity = axis.high + fmax(span / (double)(steps > 1 ? steps - 1 : 1), 0.07 * span);
     if (axis.has_infinity) axis.high = axis.at_infinity;

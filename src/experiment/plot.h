@@ -99,6 +99,8 @@ typedef struct {
     double at_infinity; /* x only: where infinity is drawn */
 } tl_axis;
 
+/* Numbers (with log: logarithms) that are equal to rounding, nearer than tics can tell. */
+bool tl_axis_flat(double low, double high, bool log);
 tl_axis tl_axis_find(const tl_plot *plot, bool x);
 /* set xtics / set ytics with labels in plain numbers or powers of ten. */
 void tl_axis_tics(tl_buffer *b, const tl_plot *plot, const tl_axis *axis, bool x);

@@ -145,7 +145,8 @@ static panel make_panel(const map *m, const char *name)
     if (p.row && p.row->log) end = log10(end);
     p.clipped = p.colour.high > end && end > p.colour.low;
     if (p.clipped) p.colour.high = end;
-    if (!(p.colour.high > p.colour.low)) p.colour.high = p.colour.low + 0.1;
+    if (tl_axis_flat(p.colour.low, p.colour.high, p.row && p.row->log))
+        p.colour.high = p.colour.low + 0.1;
     p.colour.last = p.colour.high;
     return p;
 }
