@@ -6,8 +6,8 @@
 
 #include "experiment/plot.h"
 
-/* Decades; a range below a factor of two may hold no round number. */
-#define NARROW 0.3
+/* Decades; below a factor of three the first digits 1 to 9 may leave less than two labels. */
+#define NARROW 0.477
 
 /* Relative; tics are written with ten digits. */
 static const double SAME = 1e-8;
@@ -169,7 +169,7 @@ static void linear_tics(tl_buffer *b, const tl_axis *axis)
     if (axis->has_infinity) tl_buffer_print(b, "%s'∞' %.10g", first ? "" : ", ", axis->at_infinity);
 }
 
-/* Numbers at their logarithms, where a range within a factor of two has no decades to show. */
+/* Numbers at their logarithms, where a range within a factor of three has no decades to show. */
 static void narrow_log_tics(tl_buffer *b, const tl_axis *axis)
 {
     double low = pow(10, axis->low), high = pow(10, axis->high), raw = (high - low) / 5;
