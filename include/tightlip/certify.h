@@ -8,11 +8,11 @@
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
  * causal-riccati, causal-sharp where that may be the least, masked-sharp there too, for masks in
- * several parts and above 256 tokens, l2-2 and l2-ball for three tokens of head width 2 or more and
- * for five on a line, kernel above width 64, lofast of several heads above 128 rows and columns of
- * the Jacobian, and row-fro from 2^53 tokens on; every other is in ball arithmetic. Whether the
- * hypotheses of a bound hold is asked there for all. Bounds on moves from the centre of a Frobenius
- * ball (lofast) apply where the tokens are that centre.
+ * several parts, above 256 tokens and where all see all, l2-2 and l2-ball for three tokens of head
+ * width 2 or more and for five on a line, kernel above width 64, lofast of several heads above 128
+ * rows and columns of the Jacobian, and row-fro from 2^53 tokens on; every other is in ball
+ * arithmetic. Whether the hypotheses of a bound hold is asked there for all. Bounds on moves from
+ * the centre of a Frobenius ball (lofast) apply where the tokens are that centre.
  *
  * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
  * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
@@ -91,7 +91,7 @@ const char *tl_verdict_name(tl_verdict verdict);
 typedef enum {
     TL_STANDS_APART, /* not applicable, or in another norm */
     TL_STANDS_ABOVE, /* not contradicted */
-    TL_STANDS_EQUAL, /* not to be told apart at a relative 2^-200 (2^-60 at the largest precision):
+    TL_STANDS_EQUAL, /* not to be told apart at a relative 2^-200 (2^-50 at the largest precision):
                         attained, or all but */
     TL_STANDS_EXCEEDED, /* the lower bound is larger for certain */
     TL_STANDS_OPEN      /* not decided at the largest precision */
@@ -115,8 +115,8 @@ typedef struct {
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
     bool boxes;     /* maxima over boxes (sharp, causal-sharp, masked-sharp, ellipsoid, row-fro,
-                       numerical-range, l2-2, l2-ball) in ball arithmetic too: up to some seconds
-                       each; else as lower_only */
+                       numerical-range, l2-2, l2-ball) and lofast of several heads in ball
+                       arithmetic too: up to some seconds each; else as lower_only */
     bool norm_only; /* the norm alone: neither bounds nor norms of the matrices */
     double slack;   /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                        precision leaves */

@@ -4,8 +4,7 @@
 
 #include "certify/sharp.h"
 
-/* Bound of ||T_i||^2 for a row of n = 2 tokens, or of n >= 3 and more: the least of 4.5, 4.2, 6.1.
- */
+/* Bound of ||T_i||^2 for rows of n = 2 tokens, or for n >= 3 of n and more, by 4.5, 4.2 and 6.1. */
 double tl_certify_row_square(const tl_certify_size *size, double n);
 /* The triangular merge of 2 <= n < 2^53 rows, tau2 >= n ||T_i||^2 for every n; +inf when out of
  * memory. */

@@ -115,7 +115,7 @@ static void cut(merge *w, double n)
     }
 }
 
-/* x^a rounded up. */
+/* x^a */
 static void power(arb_t value, double x, const arb_t a, slong prec)
 {
     arb_set_d(value, x);

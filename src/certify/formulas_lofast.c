@@ -1,7 +1,7 @@
 /* LoFAST in ball arithmetic. Statement: src/bounds/README.md section 11. */
 #include "certify/formulas.h"
 
-/* Rows and columns of the joint linear part of several heads, at most. */
+/* Rows or columns of the joint linear part of several heads, at most. */
 enum { LARGEST = 128 };
 
 typedef enum { WHOLE, FINE, COARSE } lofast_form;
@@ -87,9 +87,8 @@ static void add_joint(lofast *w, const arb_mat_t P, size_t h)
     arb_mat_clear(G);
 }
 
-/* zeta += ||P_h|| ||O_h V_h||, or n^(1/2) for ||P_h||; several heads: into joint. One head alone
- * has
- * ||P (x) G|| = ||P|| ||G||. */
+/* zeta += ||P_h|| ||O_h V_h||, or n^(1/2) for ||P_h||; several heads: into joint. One head
+ * alone has ||P (x) G|| = ||P|| ||G||. */
 static void add_linear(arb_t zeta, lofast *w, size_t h)
 {
     const slong m = (slong)w->f->state->m;
