@@ -48,17 +48,11 @@ static void column_sums(merge *w, const double *t)
     }
 }
 
-/* The display: columns in w->col, the largest returned. An atom with d_l = 0 has t_l = 0. */
-static double display(merge *w, const double *t)
+/* Column l of the display, once column_sums has been there. An atom with d_l = 0 has
+ * t_l = 0. */
+static double column(const merge *w, const double *t, size_t l)
 {
-    double largest = 0;
-
-    column_sums(w, t);
-    for (size_t l = 0; l < w->m; l++) {
-        if (w->d[l] > 0) w->col[l] += (1 + 1 / t[l]) * w->d[l];
-        largest = fmax(largest, w->col[l]);
-    }
-    return largest;
+    return w->col[l] + (w->d[l] > 0 ? (1 + 1 / t[l]) * w->d[l] : 0);
 }
 
 /* t is kept when its largest column is the least so far; w->col: its column sums. */
@@ -66,8 +60,7 @@ static void keep_if_better(merge *w, const double *t, double *best)
 {
     double largest = 0;
 
-    for (size_t l = 0; l < w->m; l++)
-        largest = fmax(largest, w->col[l] + (w->d[l] > 0 ? (1 + 1 / t[l]) * w->d[l] : 0));
+    for (size_t l = 0; l < w->m; l++) largest = fmax(largest, column(w, t, l));
     if (!(largest < *best)) return;
     *best = largest;
     memcpy(w->best, t, w->m * sizeof *t);
@@ -144,13 +137,13 @@ tl_status tl_bounds_columns(size_t m, const double *log_e, const double *log_d, 
     for (size_t i = 0; i < m * m; i++) w.e[i] = exp(log_e[i] - unit);
     for (size_t i = 0; i < m; i++) w.d[i] = exp(log_d[i] - unit);
     optimise(&w);
-    (void)display(&w, w.best);
+    column_sums(&w, w.best);
     /* Sums of positive terms, and exp of a difference of logarithms. What underflowed is below
      * m DBL_MIN of the largest entry. */
     double up = ((double)m + 16) * DBL_EPSILON;
     for (size_t l = 0; l < m; l++)
-        columns[l] =
-            unit + log(w.col[l] + DBL_EPSILON * DBL_EPSILON) + up + 8 * DBL_EPSILON * fabs(unit);
+        columns[l] = unit + log(column(&w, w.best, l) + DBL_EPSILON * DBL_EPSILON) + up +
+                     8 * DBL_EPSILON * fabs(unit);
     free(w.block);
     return TL_OK;
 }

@@ -11,7 +11,7 @@ typedef struct {
     const tl_certify_facts *f;
     lofast_form form;
     slong prec;
-    arb_t eps, root_n, x; /* x: ||X|| */
+    arb_t eps, root_n, x; /* x: ||X||, COARSE */
     arb_mat_t rows;       /* m x d: arrays whose norms are wanted */
     arb_mat_t joint;      /* m out x m d, or empty */
 } lofast;
@@ -210,8 +210,10 @@ static void evaluate(arb_t value, const tl_certify_facts *f, lofast_form form)
     arb_pos_inf(value);
     if (!lofast_init(&w, f, form)) return;
     arb_init(joint);
-    arb_mat_set(w.rows, f->state->x);
-    norm_of_rows(w.x, w.rows, &w);
+    if (form == COARSE) {
+        arb_mat_set(w.rows, f->state->x);
+        norm_of_rows(w.x, w.rows, &w);
+    }
     arb_zero(value);
     for (size_t h = 0; h < f->heads; h++) {
         add_linear(value, &w, h);
