@@ -38,24 +38,21 @@ double tl_certify_row_square(const tl_certify_size *size, double n)
     s = *size;
     fmpz_init(s.n);
     fmpz_set_d(s.n, n);
-    arb_sqrt_ui(t, 2, prec);
-    arb_div(t, s.g, t, prec);
-    arb_add_ui(t, t, 1, prec);
-    arb_sqr(least, t, prec);
+    tl_certify_half_row(least, &s);
     tl_certify_schur_square(t, &s);
     arb_div_fmpz(t, t, s.n, prec);
-    if (arb_is_finite(t)) arb_min(least, least, t, prec);
+    tl_certify_take_least(least, t, prec);
     if (n < 3) {
         tl_certify_pair_square(t, &s);
         arb_mul_2exp_si(t, t, -1);
-        if (arb_is_finite(t)) arb_min(least, least, t, prec);
+        tl_certify_take_least(least, t, prec);
     } else if (arb_is_positive(s.g)) {
         tl_certify_heavy_init(&row, true);
         arb_set(row.g, s.g);
         arb_set(row.l, s.g);
         arb_set_d(row.rest, n - 2);
         tl_certify_heavy_square(t, &row, least, prec);
-        if (arb_is_finite(t)) arb_min(least, least, t, prec);
+        tl_certify_take_least(least, t, prec);
         tl_certify_heavy_clear(&row);
     }
     const double square = tl_certify_up(least);
@@ -273,7 +270,7 @@ void tl_certify_causal_rows(arb_t value, const tl_certify_size *s, const arb_t t
         choose(&w, exponent);
         display(square, &w, exponent);
         arb_sqrtpos(square, square, s->prec);
-        if (arb_is_finite(square)) arb_min(value, value, square, s->prec);
+        tl_certify_take_least(value, square, s->prec);
     }
     free(w.piece);
     arb_clear(square);

@@ -221,6 +221,11 @@ static const formula *find(const char *key)
     return NULL;
 }
 
+void tl_certify_take_least(arb_t least, const arb_t other, slong prec)
+{
+    if (arb_is_finite(other)) arb_min(least, least, other, prec);
+}
+
 void tl_certify_total_init(tl_certify_total *t)
 {
     arb_init(t->sum);

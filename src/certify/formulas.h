@@ -57,6 +57,9 @@ void tl_certify_sigmoid_fro(arb_t value, const tl_certify_facts *f);
 void tl_certify_ellipsoid(arb_t value, const tl_certify_facts *f);
 void tl_certify_ellipsoid_inf2(arb_t value, const tl_certify_facts *f);
 
+/* least := the smaller; formulas that say nothing are not finite, and do not count. */
+void tl_certify_take_least(arb_t least, const arb_t other, slong prec);
+
 /* At least |c + M y| for all |y| <= 1, and near the largest: section 20. */
 void tl_certify_farthest(arb_t reach, const arb_mat_t M, const arb_mat_t c, slong prec);
 

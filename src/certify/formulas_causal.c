@@ -113,17 +113,28 @@ static void pair(arb_t value, const tl_certify_size *s)
     arb_clear(t);
 }
 
+void tl_certify_causal_keep(arb_t value, const tl_certify_size *s, const arb_t tau2)
+{
+    arb_t every;
+
+    arb_init(every);
+    arb_sqrtpos(every, tau2, s->prec);
+    arb_mul_2exp_si(every, every, 1);
+    arb_add(every, every, s->c, s->prec);
+    if (!arb_le(value, every)) arb_pos_inf(value);
+    arb_clear(every);
+}
+
 void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h)
 {
     tl_certify_size s;
-    arb_t tau2, every, other;
+    arb_t tau2, other;
 
     if (!f->infinite && fmpz_is_one(f->n)) {
         arb_one(value);
         return;
     }
     arb_init(tau2);
-    arb_init(every);
     arb_init(other);
     tl_certify_size_init(&s, f);
     tl_certify_size_of_head(&s, f, h);
@@ -132,23 +143,17 @@ void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h)
     hardy(other, &s, tau2);
     arb_add(other, other, s.c, f->prec);
     arb_min(value, value, other, f->prec);
-    /* What holds for every n is near 2 tau at best: a profile of rows, which has no form in balls,
-     * may say less than a larger value. */
-    arb_sqrtpos(every, tau2, f->prec);
-    arb_mul_2exp_si(every, every, 1);
-    arb_add(every, every, s.c, f->prec);
     if (!s.infinite && fmpz_bits(s.n) <= 53 && tl_certify_up(s.g) < 1e6 &&
         tl_certify_up(s.c) < 1e12) {
         tl_certify_causal_rows(other, &s, tau2);
-        if (arb_is_finite(other)) arb_min(value, value, other, f->prec);
+        tl_certify_take_least(value, other, f->prec);
         if (fmpz_cmp_ui(s.n, 2) == 0) {
             pair(other, &s);
             arb_min(value, value, other, f->prec);
         }
     }
-    if (!arb_le(value, every)) arb_pos_inf(value);
+    tl_certify_causal_keep(value, &s, tau2);
     tl_certify_size_clear(&s);
     arb_clear(other);
-    arb_clear(every);
     arb_clear(tau2);
 }

@@ -139,12 +139,8 @@ void tl_certify_masked_sharp(arb_t value, const tl_certify_facts *f, size_t h)
     set_squares(square, length, n, &s, tau2);
     merge_columns(value, layer, length, square, &s);
     one_for_all(other, length, square, n, &s);
-    if (arb_is_finite(other)) arb_min(value, value, other, f->prec);
-    /* What compares row lengths with causal ones is above this, as in causal-sharp. */
-    arb_sqrtpos(other, tau2, f->prec);
-    arb_mul_2exp_si(other, other, 1);
-    arb_add(other, other, s.c, f->prec);
-    if (!arb_le(value, other)) arb_pos_inf(value);
+    tl_certify_take_least(value, other, f->prec);
+    tl_certify_causal_keep(value, &s, tau2); /* form (c) rests on that as well */
     tl_certify_size_clear(&s);
     _arb_vec_clear(square, (slong)n + 1);
     arb_clear(other);

@@ -113,7 +113,7 @@ static void simple(arb_t square, const rows *r, double n)
     arb_mul(t, t, p, prec);
     arb_set_d(half, n);
     arb_div(half, r->tau2, half, prec);
-    if (arb_is_finite(half)) arb_min(t, t, half, prec);
+    tl_certify_take_least(t, half, prec);
     arb_add(square, square, t, prec);
     arb_clear(half);
     arb_clear(product);
@@ -135,7 +135,7 @@ static void look_up(rows *r, double length, const arb_t plain)
     arb_set(row.c, r->c);
     arb_set_d(row.rest, length - 2);
     tl_certify_heavy_square(t, &row, plain, r->prec);
-    if (arb_is_finite(t)) arb_min(r->longer, r->longer, t, r->prec);
+    tl_certify_take_least(r->longer, t, r->prec);
     r->next = fmax(length + 1, length * r->factor);
     tl_certify_heavy_clear(&row);
     arb_clear(t);

@@ -15,7 +15,7 @@ static void take_pair(arb_t value, const tl_certify_facts *f, size_t h)
     arb_one(one);
     arb_neg(minus, one);
     tl_certify_pair_norm(pair, g, minus, one);
-    if (arb_is_finite(pair)) arb_min(value, value, pair, f->prec);
+    tl_certify_take_least(value, pair, f->prec);
     arb_clear(pair);
     arb_clear(one);
     arb_clear(minus);

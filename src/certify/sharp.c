@@ -186,14 +186,12 @@ void tl_certify_pair_square(arb_t square, const tl_certify_size *s)
     arb_poly_clear(p);
 }
 
-/* n (1 + g/2^(1/2))^2, section 4.5 (a). */
-static void half_square(arb_t square, const tl_certify_size *s)
+void tl_certify_half_row(arb_t square, const tl_certify_size *s)
 {
     arb_sqrt_ui(square, 2, s->prec);
     arb_div(square, s->g, square, s->prec);
     arb_add_ui(square, square, 1, s->prec);
     arb_sqr(square, square, s->prec);
-    arb_mul_fmpz(square, square, s->n, s->prec);
 }
 
 /* Rows of 6.1 with n times their bound. */
@@ -215,11 +213,6 @@ static void heavy(arb_t square, const tl_certify_size *s, const arb_t ceiling)
     arb_clear(most);
 }
 
-static void take_least(arb_t least, const arb_t other, slong prec)
-{
-    if (arb_is_finite(other)) arb_min(least, least, other, prec);
-}
-
 /* tau^2: the least of all rows. */
 static void tau_square(arb_t least, const tl_certify_size *s)
 {
@@ -229,21 +222,22 @@ static void tau_square(arb_t least, const tl_certify_size *s)
     arb_init(other);
     tl_certify_mean_field_square(least, s);
     tl_certify_schur_square(other, s);
-    take_least(least, other, prec);
+    tl_certify_take_least(least, other, prec);
     if (!s->infinite) {
-        half_square(other, s);
-        take_least(least, other, prec);
+        tl_certify_half_row(other, s);
+        arb_mul_fmpz(other, other, s->n, prec);
+        tl_certify_take_least(least, other, prec);
         if (fmpz_cmp_ui(s->n, 2) == 0) {
             tl_certify_pair_square(other, s);
-            take_least(least, other, prec);
+            tl_certify_take_least(least, other, prec);
         } else if (arb_is_positive(s->l)) {
             heavy(other, s, least);
-            take_least(least, other, prec);
+            tl_certify_take_least(least, other, prec);
         }
         tl_certify_few_square(other, s, 1, least);
-        take_least(least, other, prec);
+        tl_certify_take_least(least, other, prec);
         tl_certify_three_square(other, s, least);
-        take_least(least, other, prec);
+        tl_certify_take_least(least, other, prec);
     }
     arb_clear(other);
 }

@@ -25,6 +25,9 @@ void tl_certify_schur_square(arb_t square, const tl_certify_size *s);      /* 4.
 void tl_certify_pair_square(arb_t square, const tl_certify_size *s);       /* 4.5 (b), n = 2 */
 void tl_certify_three_square(arb_t square, const tl_certify_size *s, const arb_t ceiling); /* 6.2 */
 
+/* (1 + g/2^(1/2))^2, of one row of any length; 4.5 (a). */
+void tl_certify_half_row(arb_t square, const tl_certify_size *s);
+
 /* 6.1 with the Frobenius norm of section 19.1 where c > 0 or kappa > 1: bound of the square of one
  * row of n >= 3 tokens, and, monotone, of every longer one; nothing above `most` is of interest. */
 typedef struct {
