@@ -340,7 +340,6 @@ lint-speeds:
 lint-exponents:
 	$(LINT) $@ python3 tests/lint/exponents.py
 
-# No part of lint: between a run and `make results` the page is behind.
 lint-page:
 	$(LINT) $@ python3 experiments/summary.py results --check
 
