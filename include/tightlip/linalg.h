@@ -83,7 +83,8 @@ TL_MUST_USE tl_status tl_eigen_real(size_t n, const double *a, double *lambda, d
 
 /* Least value found of f over R^dim by the simplex of Nelder and Mead (GSL), twice, from x
  * (overwritten with the best point), with these first steps. f may return NaN or INFINITY outside
- * its domain. Out of memory: x as it was. Cost: at most 320 steps of one or two values of f. */
+ * its domain, which holds x. Out of memory: x as it was. Cost: at most 320 steps of one or two
+ * values of f, of dim + 2 where the simplex shrinks. */
 double tl_simplex_minimise(double (*f)(const void *context, const double *x), const void *context,
                            size_t dim, double *x, const double *step);
 

@@ -59,20 +59,23 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
  *   "attention": {"kind", "mask", .., "random": {"d", "heads", "width", "std", "output_std",
  *                 "seed", "fnv1a64", "head" (optional)}},    as tl_random_layer_spec of
  *                 tightlip/random.h
- *   "attention": {"kind", "mask", "model": {"file", "fnv1a64", "seed" (optional), "layer", "head"
- *                 (optional), "weights"}},    a layer of a network: with a seed, file is a
- * config.json and its weights are drawn, as tl_transformer_random; else file is model.safetensors
- * or the index of its shards, beside its config.json. weights is the hash of the numbers of the
- * layer "tokens": {"file", "fnv1a64", "ids", "n", "line" (optional)}    beside attention.model:
- * what that layer gets at the first n tokens of a text, numbered as tl_words_read does, by a
- * forward pass in double precision. Its last bits are those of the machine "tokens": {"file",
- * "fnv1a64", "tensor"} "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
+ *   "attention": {"kind", "mask", "model": {"file", "fnv1a64", "seed" (optional), "layer",
+ *                 "head" (optional), "weights"}},    a layer of a network. With a seed, file is a
+ *                 config.json and the weights are drawn, as by tl_transformer_random; else it is
+ *                 model.safetensors or the index of its shards, beside its config.json.
+ *                 weights: tl_model_layer_hash of the layer
+ *   "tokens": {"file", "fnv1a64", "ids", "n", "line" (optional)}    beside attention.model: what
+ *                 the layer gets at the first n tokens of a text, numbered as by tl_words_read,
+ *                 in a forward pass in double precision, whose last bits are those of the machine
+ *   "tokens": {"file", "fnv1a64", "tensor"}
+ *   "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
  *   "tokens": {"rows": [[..], ..], "repeat": [N_1, ..]}      row k N_k times in turn
- * Files lie relative to `directory`; fnv1a64 is the hash of tl_weights_hash, or of the numbers
- * drawn, in 16 hexadecimal digits. Puts what they hold in their place, so that tl_problem_from_json
- * reads the document. *changed (may be NULL): whether there was a reference. Errors: TL_ERR_IO (a
- * file is missing), TL_ERR_DOMAIN (its hash is another: both are named), TL_ERR_PARSE (members
- * missing or of another type), those of tl_model_layer, tl_weights_read and tightlip/random.h. */
+ * Files lie relative to `directory`; fnv1a64 is tl_weights_hash_file of the file, or the hash of
+ * the numbers drawn, in 16 hexadecimal digits. Puts what they hold in their place, so that
+ * tl_problem_from_json reads the document. *changed (may be NULL): whether there was a reference.
+ * Errors: TL_ERR_IO (a file is missing), TL_ERR_DOMAIN (its hash is another: both are named),
+ * TL_ERR_PARSE (members missing or of another type), those of tl_model_layer, tl_weights_read and
+ * tightlip/random.h. */
 TL_MUST_USE tl_status tl_model_resolve(json_t *document, const char *directory, bool *changed,
                                        tl_error *err);
 

@@ -263,10 +263,9 @@ const tl_cli_verb tl_cli_verb_verify = {
     .details =
         "Takes the numbers of a witness file (tokens, or four numbers of a star) as exact, checks "
         "that its tokens lie in the domain, and proves a lower bound of the norm, with an "
-        "enclosure "
-        "of every bound beside it. Of a directory, every witness file and every record of "
-        "cells.ndjson; weights and tokens that it names by file are read from there and must not "
-        "have changed. One line each: confirmed, below claim, refutes KEY (with a certificate "
+        "enclosure of every bound beside it. Of a directory, every witness file and every record "
+        "of cells.ndjson; weights and tokens that it names by file are read from there and must "
+        "not have changed. One line each: confirmed, below claim, refutes KEY (with a certificate "
         "written beside the file: FILE.certificate.json), outside, undecided. Exit code 3 when a "
         "claim or a bound is contradicted. Bounds marked refuted count only when named.",
     .option = options,

@@ -40,8 +40,8 @@ typedef struct {
  * multiplications by the thousand cost what they cost in a large product. */
 typedef struct {
     double each[BOUND_KINDS], latency[BOUND_KINDS];
-    double peak,
-        registers; /* operations per second: large product, vectors that stay in registers */
+    double peak;      /* operations per second of a large product */
+    double registers; /* and of vectors that stay in registers */
 } bound_costs;
 
 static inline void bound_sum(bound_count *b, double times, double length)
