@@ -220,3 +220,32 @@ Test(experiment_reference, networks_are_kept_between_documents)
     json_decref(record);
     scratch_clear(&dir);
 }
+
+/* What is kept of one directory says nothing about the files of another. */
+Test(experiment_reference, networks_are_those_of_their_directory)
+{
+    scratch dir, other;
+    tl_problem problem;
+    json_t *record =
+        network_record(&dir, "tokens = { text = \"t.txt\"; ids = \"words\"; n = 4; };", &problem);
+    json_t *here = json_deep_copy(json_object_get(record, "witness"));
+    json_t *there = json_deep_copy(here);
+    tl_model_networks *networks = tl_model_networks_alloc();
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&other));
+    cr_assert(scratch_write(&other, "c.json", NETWORK, strlen(NETWORK)));
+    cr_assert(scratch_write(&other, "t.txt", "four five six seven\n", 20));
+    cr_assert_eq(tl_model_resolve_kept(here, dir.directory, networks, NULL, &err), TL_OK, "%s",
+                 err.text);
+    cr_expect_eq(tl_model_resolve_kept(there, other.directory, networks, NULL, &err),
+                 TL_ERR_DOMAIN);
+    cr_expect(strstr(err.text, "it has changed"), "%s", err.text);
+    json_decref(here);
+    json_decref(there);
+    json_decref(record);
+    tl_model_networks_free(networks);
+    tl_problem_clear(&problem);
+    scratch_clear(&other);
+    scratch_clear(&dir);
+}

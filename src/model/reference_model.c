@@ -10,6 +10,7 @@
 
 struct tl_model_networks {
     char *key, *text_key; /* owned: what they were made from */
+    char *vocabulary;     /* owned: the directory of a trained network, else NULL */
     tl_transformer *model;
     tl_transformer_states states;
 };
@@ -33,6 +34,8 @@ static void drop(tl_model_networks *networks)
     networks->model = NULL;
     free(networks->key);
     networks->key = NULL;
+    free(networks->vocabulary);
+    networks->vocabulary = NULL;
 }
 
 void tl_model_networks_free(tl_model_networks *networks)
@@ -59,7 +62,7 @@ static void cut_name(char *path)
         (void)snprintf(path, 2, ".");
 }
 
-static tl_status make(tl_transformer **out, const json_t *reference, const char *directory,
+static tl_status make(tl_model_networks *networks, const json_t *reference, const char *directory,
                       tl_error *err)
 {
     const json_t *seed = json_object_get(reference, "seed");
@@ -70,16 +73,18 @@ static tl_status make(tl_transformer **out, const json_t *reference, const char 
     if (s) return s;
     if (seed) {
         s = tl_transformer_config_read(&config, path, NULL, err);
-        if (!s) s = tl_transformer_random(out, &config, (uint64_t)json_integer_value(seed), err);
-    } else {
-        cut_name(path);
-        s = tl_transformer_open(out, path, err);
+        if (!s)
+            s = tl_transformer_random(&networks->model, &config, (uint64_t)json_integer_value(seed),
+                                      err);
+        free(path);
+        return s;
     }
-    free(path);
-    return s;
+    cut_name(path);
+    networks->vocabulary = path;
+    return tl_transformer_open(&networks->model, path, err);
 }
 
-/* The network alone: without what is of a layer. */
+/* The network alone, without what is of a layer; another directory may hold other files. */
 static tl_status hold(tl_model_networks *networks, const json_t *reference, const char *directory,
                       tl_error *err)
 {
@@ -90,6 +95,7 @@ static tl_status hold(tl_model_networks *networks, const json_t *reference, cons
     (void)json_object_del(bare, "layer");
     (void)json_object_del(bare, "head");
     (void)json_object_del(bare, "weights");
+    (void)json_object_set_new(bare, "directory", json_string(directory));
     key = key_of(bare);
     json_decref(bare);
     if (!key) return tl_fail(err, TL_ERR_MEMORY, "attention.model: out of memory");
@@ -98,7 +104,7 @@ static tl_status hold(tl_model_networks *networks, const json_t *reference, cons
         return TL_OK;
     }
     drop(networks);
-    s = make(&networks->model, reference, directory, err);
+    s = make(networks, reference, directory, err);
     networks->key = s ? NULL : key;
     if (s) free(key);
     return s;
@@ -143,12 +149,12 @@ static tl_status put_weights(const tl_model_networks *networks, json_t *attentio
 }
 
 /* The ids of the text; a trained network has its vocabulary beside its weights. */
-static tl_status read_ids(const json_t *model, const json_t *reference, const char *directory,
+static tl_status read_ids(const json_t *reference, const char *directory, const char *vocabulary,
                           uint32_t **id, size_t *count, tl_error *err)
 {
     const json_t *line = json_object_get(reference, "line");
     const json_int_t n = json_integer_value(json_object_get(reference, "n"));
-    char *text = NULL, *vocabulary = NULL;
+    char *text = NULL;
     const char *name;
     tl_numbering how = TL_NUMBERING_WORDS;
     tl_status s = tl_reference_text(reference, "tokens", "ids", &name, err);
@@ -157,10 +163,6 @@ static tl_status read_ids(const json_t *model, const json_t *reference, const ch
         s = tl_fail(err, TL_ERR_PARSE,
                     "tokens: expected ids of a kind there is, n of at least 1 and a line number");
     if (!s) s = tl_reference_path(reference, "tokens", directory, &text, err);
-    if (!s && !json_object_get(model, "seed")) {
-        s = tl_reference_path(model, "attention.model", directory, &vocabulary, err);
-        if (!s) cut_name(vocabulary);
-    }
     if (!s)
         s = tl_words_read(text, vocabulary, how, line ? (long)json_integer_value(line) : -1, id,
                           count, err);
@@ -168,12 +170,11 @@ static tl_status read_ids(const json_t *model, const json_t *reference, const ch
         s = tl_fail(err, TL_ERR_SHAPE,
                     "tokens.n: expected at most %zu, found %" JSON_INTEGER_FORMAT, *count, n);
     free(text);
-    free(vocabulary);
     return s;
 }
 
-static tl_status hold_states(tl_model_networks *networks, const json_t *model,
-                             const json_t *reference, const char *directory, tl_error *err)
+static tl_status hold_states(tl_model_networks *networks, const json_t *reference,
+                             const char *directory, tl_error *err)
 {
     char *key = key_of(reference);
     uint32_t *id = NULL;
@@ -186,7 +187,7 @@ static tl_status hold_states(tl_model_networks *networks, const json_t *model,
         return TL_OK;
     }
     drop_states(networks);
-    s = read_ids(model, reference, directory, &id, &count, err);
+    s = read_ids(reference, directory, networks->vocabulary, &id, &count, err);
     if (!s) {
         const json_int_t n = json_integer_value(json_object_get(reference, "n"));
         const tl_transformer_input input = {.n = (size_t)n, .id = id};
@@ -210,7 +211,7 @@ static tl_status resolve(json_t *document, const char *directory, tl_model_netwo
 
     if (!s) s = hold(networks, reference, directory, err);
     if (!s && json_is_object(tokens) && json_object_get(tokens, "ids")) {
-        s = hold_states(networks, reference, tokens, directory, err);
+        s = hold_states(networks, tokens, directory, err);
         if (!s && at >= networks->states.layers)
             s = tl_fail(err, TL_ERR_ARGUMENT, "attention.model.layer: expected one below %zu",
                         networks->states.layers);
