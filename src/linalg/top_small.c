@@ -153,38 +153,29 @@ BLOCKS(3)
 BLOCKS(4)
 #undef BLOCKS
 
+#define BY_BLOCKS(f, values)      \
+    switch (t->stride / 8) {      \
+    case 1:                       \
+        WIDE_CALL(f##_1, values); \
+        break;                    \
+    case 2:                       \
+        WIDE_CALL(f##_2, values); \
+        break;                    \
+    case 3:                       \
+        WIDE_CALL(f##_3, values); \
+        break;                    \
+    default:                      \
+        WIDE_CALL(f##_4, values); \
+    }
+
 static void measure(state *t)
 {
-    switch (t->stride / 8) {
-    case 1:
-        WIDE_CALL(measure_1, (t));
-        break;
-    case 2:
-        WIDE_CALL(measure_2, (t));
-        break;
-    case 3:
-        WIDE_CALL(measure_3, (t));
-        break;
-    default:
-        WIDE_CALL(measure_4, (t));
-    }
+    BY_BLOCKS(measure, (t))
 }
 
 static void try_round(state *t, double s)
 {
-    switch (t->stride / 8) {
-    case 1:
-        WIDE_CALL(round_1, (t, s));
-        break;
-    case 2:
-        WIDE_CALL(round_2, (t, s));
-        break;
-    case 3:
-        WIDE_CALL(round_3, (t, s));
-        break;
-    default:
-        WIDE_CALL(round_4, (t, s));
-    }
+    BY_BLOCKS(round, (t, s))
 }
 
 /* Towards the top vector: a step of power iteration, after some of everything where v is near an
