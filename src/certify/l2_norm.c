@@ -193,7 +193,7 @@ static bool few_tokens(arb_t value, const fmpz_t n, ulong width, slong prec)
     return true;
 }
 
-/* What doubles know, and balls do not: three tokens at any width, five on a line. */
+/* What doubles know, and balls do not: three tokens in a plane or wider, five on a line. */
 static double in_doubles(const fmpz_t n, ulong width)
 {
     if (fmpz_equal_ui(n, 3) && width > 1) return 2.0278;
