@@ -84,7 +84,7 @@ Test(bounds_causal, closed_form)
 
 Test(bounds_causal, finite_and_growing)
 {
-    for (double g = 1e-9; g < 1e7; g *= 10)
+    for (double g = 1e-9; g < 1e7; g *= 10 * (double)draw_stride(1000))
         for (double n = 1; n < 2e18; n *= 1e6) {
             tl_head_facts head;
             tl_bound_query query = plain_query(&head, g, n);
@@ -239,7 +239,7 @@ Test(bounds_causal, above_two_phases)
     enum { MOST = 160 };
     const double one = 1;
 
-    for (double g = 0.25; g < 9; g *= 2)
+    for (double g = 0.25; g < 9; g *= 2 * (double)draw_stride(4))
         for (size_t n = 2; n <= MOST; n *= 3)
             for (size_t heavies = 1; heavies < n && heavies < 5; heavies++) {
                 double x[MOST], A = -g;

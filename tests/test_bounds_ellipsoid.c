@@ -130,7 +130,7 @@ Test(bounds_ellipsoid, a_ball_is_a_ball)
 
     cr_assert_eq(tl_domain_alloc_norm(&domain, TL_DOMAIN_RMS_NORM, 3, gain, NULL, 1e-5, NULL),
                  TL_OK);
-    for (double g = 0.1; g < 40; g *= 3)
+    for (double g = 0.1; g < 40; g *= 3 * (double)draw_stride(9))
         for (double n = 2; n < 5000; n *= 6) {
             const double a = g / 3, A[] = {0, a, 0, a, 0, 0, 0, 0, -a / 2};
             tl_layer *layer = NULL;

@@ -183,7 +183,7 @@ Test(bounds_l2_inputs, scales_and_order)
     gsl_rng *rng = draw_stream(113);
     tl_head_facts facts[HEADS];
 
-    for (int trial = 0; trial < 16; trial++) {
+    for (int trial = 0; trial < draw_count(16); trial++) {
         input in, scaled;
         double last[4] = {0};
         draw(rng, &in);

@@ -57,7 +57,7 @@ Test(bounds_masked, named_masks_in_disguise)
 {
     gsl_rng *rng = draw_stream(501);
 
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < draw_count(6); round++) {
         const size_t n = 2 + draw_below(rng, MOST - 1), half = n / 2;
         const double g = exp(3 * gsl_rng_uniform(rng) - 1);
         unsigned char seen[MOST * MOST];

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "support/bound_query.h"
+#include "support/draws.h"
 #include "support/reference_table.h"
 
 Test(bounds_reference, schur_is_the_reference_to_its_digits)
@@ -19,7 +20,7 @@ Test(bounds_reference, every_bound_is_above_the_best_inputs_found)
 {
     reference_cell cells[REFERENCE_CELLS];
     reference_table_read(cells);
-    for (size_t i = 0; i < REFERENCE_CELLS; i++)
+    for (size_t i = 0; i < REFERENCE_CELLS; i += draw_stride(7))
         for (size_t b = 0; b < tl_bound_count(); b++) {
             const tl_bound *bound = tl_bound_at(b);
             double log_value = plain(bound->key, cells[i].g, cells[i].n);

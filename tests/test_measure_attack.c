@@ -42,7 +42,7 @@ Test(measure_attack, small_budgets_reach_the_slopes)
 {
     static const double radius[] = {1.5, 2, 3};
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i += (int)draw_stride(3)) {
         const double x[] = {-radius[i], 0, radius[i]};
         measure_line l = measure_line_at(-1, 3, x, 2 * radius[i]);
         tl_measure_attack p = {.layer = l.layer, .mu = l.mu, .epsilon = 1e-3, .parts = 1};

@@ -8,6 +8,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "support/draws.h"
 #include "support/exact_domain.h"
 #include "tightlip/bounds.h"
 #include "tightlip/certify.h"
@@ -129,7 +130,7 @@ Test(search_domains, witnesses_never_leave_the_domain)
 {
     gsl_rng *rng = tl_rng_stream_alloc(21, 0, 0);
 
-    for (int round = 0; round < KINDS * 9; round++) {
+    for (int round = 0; round < KINDS * draw_count(9); round++) {
         tl_domain *domain = random_domain(rng, kinds[round % KINDS], WIDTH);
         tl_search_settings settings;
         tl_search_result r;

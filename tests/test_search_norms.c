@@ -134,7 +134,7 @@ Test(search_norms, largest_movement_comes_near_its_bound)
 {
     const double A[WIDTH * WIDTH] = {1, 0, 0, 1};
 
-    for (double radius = 1; radius < 5; radius += 1.5) {
+    for (double radius = 1; radius < 5; radius += 1.5 * (double)draw_stride(3)) {
         fixture f = fixture_make(TL_NORM_INF2, 0, radius, A, WIDTH);
         const double found = search(&f, 16), bound = plain("sharp-inf2", radius * radius, INFINITY);
         cr_expect_leq(found, bound);
@@ -150,7 +150,7 @@ Test(search_norms, order_of_the_norms)
 {
     const double one = 1, radius = 2;
 
-    for (uint64_t n = 2; n <= 8; n *= 2) {
+    for (uint64_t n = 2; n <= 8; n *= 2 * draw_stride(4)) {
         double found[NORMS];
         for (int i = 0; i < NORMS; i++) {
             fixture f = fixture_make(norms[i], n, radius, &one, 1);

@@ -20,6 +20,11 @@ int draw_count(int usual)
     return getenv("TIGHTLIP_MEMCHECK") ? (usual + 9) / 10 : usual * draw_effort();
 }
 
+size_t draw_stride(size_t thinned)
+{
+    return getenv("TIGHTLIP_MEMCHECK") ? thinned : 1;
+}
+
 size_t draw_below(gsl_rng *rng, size_t most)
 {
     return (size_t)gsl_rng_uniform_int(rng, most);

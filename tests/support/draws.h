@@ -2,6 +2,7 @@
 #ifndef SUPPORT_DRAWS_H
 #define SUPPORT_DRAWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gsl/gsl_rng.h>
@@ -14,6 +15,8 @@ int draw_effort(void);
  * TIGHTLIP_MEMCHECK, where each takes 40 times as long, a tenth, at least one. Not
  * for tests that judge what their draws reach. */
 int draw_count(int usual);
+/* The step through rows that each stand for themselves: 1; with TIGHTLIP_MEMCHECK `thinned`. */
+size_t draw_stride(size_t thinned);
 /* 0 .. most - 1 */
 size_t draw_below(gsl_rng *rng, size_t most);
 /* A matrix entry: mostly of order one, now and then 0, 1, -1, tiny or large. */
