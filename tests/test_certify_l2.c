@@ -4,10 +4,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "support/draws.h"
 #include "bounds/l2_norm.h"
 #include "certify/boxes.h"
 #include "certify/l2_norm.h"
+#include "support/draws.h"
 
 typedef double doubles(double n, size_t k, double l);
 

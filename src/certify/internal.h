@@ -119,6 +119,10 @@ void tl_certify_joint(const tl_certify_state *s, arb_mat_t M, arb_mat_struct *sp
 TL_MUST_USE tl_status tl_certify_entry_norm(const tl_certify_state *s, tl_norm norm, arb_t value,
                                             tl_error *err);
 
+/* L L' = S for a symmetric S, L lower; false where S is not seen to be positive definite. By dot
+ * products of rows, which arb_mat_cho does term by term. */
+bool tl_certify_cholesky(arb_mat_t L, const arb_mat_t S, slong prec);
+
 /* Ball around ||M||_2: Rayleigh quotient below, Cholesky certificate of c^2 - M'M above. */
 void tl_certify_norm2(arb_t norm, const arb_mat_t M, slong prec);
 /* The same for a rows x cols matrix of numbers, row major. */

@@ -1,10 +1,30 @@
 /* ||M||_2 of a matrix of balls. */
-#include "certify/internal.h"
+#include "certify/steer.h"
 
 void tl_certify_length(arb_t length, arb_srcptr x, size_t n, slong prec)
 {
     arb_dot(length, NULL, 0, x, 1, x, 1, (slong)n, prec);
     arb_sqrtpos(length, length, prec);
+}
+
+bool tl_certify_cholesky(arb_mat_t L, const arb_mat_t S, slong prec)
+{
+    const slong size = arb_mat_nrows(S);
+
+    arb_mat_zero(L);
+    for (slong i = 0; i < size; i++)
+        for (slong j = 0; j <= i; j++) {
+            arb_ptr entry = arb_mat_entry(L, i, j);
+            arb_dot(entry, arb_mat_entry(S, i, j), 1, L->rows[i], 1, L->rows[j], 1, j, prec);
+            if (j < i) {
+                arb_mul(entry, entry, arb_mat_entry(L, j, j), prec); /* its inverse */
+            } else {
+                if (!arb_is_positive(entry)) return false;
+                arb_rsqrt(entry, entry, prec);
+            }
+        }
+    for (slong i = 0; i < size; i++) arb_inv(arb_mat_entry(L, i, i), arb_mat_entry(L, i, i), prec);
+    return true;
 }
 
 /* G = M'M or M M', the smaller of the two. */
@@ -43,11 +63,16 @@ static bool normalise(arb_mat_t P)
     return good;
 }
 
+/* Larger matrices, at a precision where the square of a double's is all that is asked for, are
+ * looked at in double precision: squarings in balls cost more than all else. */
+enum { SMALL_SIZE = 8 };
+
 /* v: near the top eigenvector of the midpoints of G, by repeated squaring, then powers; exact
  * numbers, about which nothing is claimed. False when G says nothing. */
 static bool guess(arb_mat_t v, const arb_mat_t G, slong prec)
 {
     const slong size = arb_mat_nrows(G);
+    if (size > SMALL_SIZE && prec <= TL_CERTIFY_FIRST_BITS) return tl_certify_steer_top(v, G);
     /* A squaring costs as much as `size` powers; where it is dear, the enclosure is left wider. */
     const int squarings = size <= 32 ? 40 : size <= 64 ? 14 : 0, powers = size <= 64 ? 24 : 120;
     slong top = 0;
@@ -106,7 +131,7 @@ static bool certified(const arb_mat_t G, const arf_t c, slong prec)
         arb_ptr entry = arb_mat_entry(S, i, i);
         arb_add_arf(entry, entry, c, prec);
     }
-    yes = arb_mat_cho(L, S, prec) != 0;
+    yes = tl_certify_cholesky(L, S, prec);
     arb_mat_clear(L);
     arb_mat_clear(S);
     return yes;
@@ -120,13 +145,15 @@ static void top_above(arf_t high, const arb_mat_t G, const arf_t low, slong prec
     const slong steps[] = {finest, 60, 50, 40, 30, 20, 12, 6, 3, 0};
     const int count = (int)(sizeof steps / sizeof steps[0]);
     int good = count, bad = -1; /* steps[bad] has none, steps[good] has one */
+    bool first = true;          /* the finest is the common case */
     arf_t c;
     arb_t trace;
 
     arf_init(c);
     arb_init(trace);
     while (good - bad > 1) {
-        const int middle = (good + bad) / 2;
+        const int middle = first ? 0 : (good + bad) / 2;
+        first = false;
         arf_mul_2exp_si(c, low, -steps[middle]);
         arf_add(c, c, low, prec, ARF_RND_CEIL);
         if (certified(G, c, prec)) {
@@ -202,7 +229,7 @@ void tl_certify_norm2_product(arb_t norm, const arb_mat_t L, const arb_mat_t R, 
         arb_mat_init(factor, inner, inner);
         arb_mat_init(product, inner, cols);
         gram(small, L, prec);
-        done = arb_mat_cho(factor, small, prec) != 0;
+        done = tl_certify_cholesky(factor, small, prec);
         if (done) {
             arb_mat_transpose(factor, factor);
             arb_mat_mul(product, factor, R, prec);
