@@ -1,7 +1,7 @@
 /* The joint block and the split blocks as matrices. */
-#include "attention/internal.h"
-
 #include <string.h>
+
+#include "attention/few.h"
 
 /* S += query term of block (k, k) of every head, rows of S ld apart: O sum_l P_kl (val) (key)' Dq,
  * that is V C_k A for kind dot. */
@@ -129,6 +129,10 @@ static void head_dense(tl_jacobian *J, const tl_head_state *s, double *M)
 void tl_jacobian_dense(tl_jacobian *J, double *M)
 {
     const size_t m = J->m, d = J->d, ld = m * d;
+    if (tl_few(J)) {
+        tl_few_dense(J, J->state, M);
+        return;
+    }
     memset(M, 0, m * J->out * ld * sizeof(double));
     for (size_t h = 0; h < J->heads; h++) head_dense(J, &J->state[h], M);
     for (size_t k = 0; k < m; k++) {

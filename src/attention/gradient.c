@@ -7,7 +7,7 @@
  *   query  dF/dq_k     = sum_l S_kl key_l + Rrho_kl dkey_l through Dq_k
  * and, where a map is not linear, through its second derivative: val by sum_k R_kl w_k and phi_l,
  * key by sum_k Rrho_kl q_k and phi_l, query by sum_l D_kl key_l and phi_k. */
-#include "attention/internal.h"
+#include "attention/few.h"
 
 #include <string.h>
 
@@ -97,6 +97,10 @@ tl_status tl_jacobian_gradient(tl_jacobian *J, const double *u, const double *ph
         cat = J->cat;
     }
     gradient_clear(J, gx, ga, gA);
+    if (tl_few(J)) {
+        tl_few_gradient(J, J->state, u, phi, gx, ga, gA);
+        return TL_OK;
+    }
     for (size_t h = 0; h < J->heads; h++) head_gradient(J, &J->state[h], cat, phi, gx, ga, gA);
     return TL_OK;
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/internal.h"
+#include "attention/few.h"
 
 /* out (m x rows, width apart) = factor W x + b */
 static void linear_images(const tl_map *t, size_t m, size_t d, const double *x, const double *b,
@@ -13,10 +13,15 @@ static void linear_images(const tl_map *t, size_t m, size_t d, const double *x, 
     tl_gemm('N', 'T', m, t->rows, d, t->factor, x, d, t->W, d, 1.0, out, t->width);
 }
 
-static void linear_query(tl_jacobian *J, tl_head_state *s)
+static void query_map(tl_head_state *s)
 {
     s->query =
         (tl_map){.W = s->head->Q, .rows = s->head->k, .width = s->width, .factor = s->head->scale};
+}
+
+static void query_images(tl_jacobian *J, tl_head_state *s)
+{
+    query_map(s);
     linear_images(&s->query, J->m, J->d, J->mu->x, s->head->bq, s->head->scale, s->q);
 }
 
@@ -25,9 +30,14 @@ static void dot_images(tl_jacobian *J, tl_head_state *s)
 {
     const tl_head *head = s->head;
     const size_t m = J->m, d = J->d, k = head->k, v = head->v;
-    linear_query(J, s);
+    query_map(s);
     s->keys = (tl_map){.W = head->K, .rows = k, .width = k, .factor = 1.0};
     s->value = (tl_map){.W = head->V, .rows = v, .width = v, .factor = 1.0};
+    if (tl_few(J)) {
+        tl_few_images(J, s);
+        return;
+    }
+    query_images(J, s);
     if (head->K)
         tl_gemm('N', 'T', m, k, d, 1.0, J->centred, d, head->K, d, 0.0, s->key, k);
     else
@@ -94,7 +104,7 @@ static void sigmoid_images(tl_jacobian *J, tl_head_state *s)
 {
     const tl_head *head = s->head;
     const size_t m = J->m, d = J->d, k = head->k, v = head->v;
-    linear_query(J, s);
+    query_images(J, s);
     s->keys = (tl_map){.W = head->K, .rows = k, .width = k, .factor = 1.0};
     s->value = (tl_map){.W = head->V, .rows = v, .width = v, .factor = 1.0};
     if (head->K)

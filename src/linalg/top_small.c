@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "linalg/gemm_small.h"
+#include "linalg/top_factor.h"
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
 /* From a warm start three rounds do, from a column of M'M a dozen; most of the rest are for starts
  * without any of the top vector. */
-enum { ROUNDS = 60, MOST = TL_TOP_SMALL };
+enum { ROUNDS = 60, MOST = TOP_MOST };
 
 /* Relative distance of s from the quotient at which the top is told, and the least one tried:
  * rounding of the factorisation. */
@@ -22,68 +23,8 @@ static const double TOLD = 1e-10, NEAREST = 32 * MOST * DBL_EPSILON;
  * down to a 64th. */
 static const double TRIAL = 64, STUCK = 1e-3;
 
-/* Rows of G and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as do
- * the vectors. */
-typedef struct {
-    size_t n, stride;
-    bool positive;         /* all pivots */
-    double G[MOST * MOST]; /* M'M over its trace */
-    double L[MOST * MOST]; /* what is left to factorise */
-    double F[MOST * MOST]; /* the factor: columns as rows, zeros up to the diagonal in its block */
-    double inverse[MOST];  /* of the pivots */
-    double v[MOST], w[MOST];
-    double quotient, residual; /* of v */
-} state;
-
-/* From BEHIND + 7 - k: 1 in lanes behind k. */
-static const double BEHIND[15] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
-
-WIDE_BODY wide8 *block(double *x, size_t b)
-{
-    return (wide8 *)(x + 8 * b);
-}
-
-/* Rows behind k of block b without row k. */
-WIDE_BODY void eliminate(state *t, size_t k, const wide8 *row, size_t b, size_t blocks)
-{
-    if (b >= blocks || 8 * b + 8 <= k + 1) return;
-    const size_t stride = 8 * blocks, first = 8 * b > k ? 8 * b : k + 1;
-    const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
-    const double *entry = t->L + k * stride, inverse = t->inverse[k];
-    for (size_t i = first; i < end; i++) {
-        double *to = t->L + i * stride;
-        const double factor = entry[i] * inverse;
-        for (size_t c = b; c < blocks; c++) *block(to, c) -= factor * row[c];
-    }
-}
-
-/* s I - G = L D L' and v = L^-1 v, pivot by pivot; stops at a pivot that is not positive. */
-WIDE_BODY void factor(state *t, double s, size_t blocks)
-{
-    const size_t n = t->n, stride = 8 * blocks;
-    double *L = t->L, *v = t->v;
-    t->positive = false;
-    for (size_t b = 0; b < n * blocks; b++) *block(L, b) = -*block(t->G, b);
-    for (size_t i = 0; i < n; i++) L[i * stride + i] += s;
-    for (size_t k = 0; k < n; k++) {
-        double *entry = L + k * stride, *unit = t->F + k * stride;
-        if (!(entry[k] > 0.0)) return;
-        const double inverse = t->inverse[k] = 1.0 / entry[k], v_k = v[k];
-        wide8 row[MOST / 8];
-        for (size_t b = 0; b < blocks; b++) row[b] = *block(entry, b);
-        eliminate(t, k, row, 0, blocks);
-        eliminate(t, k, row, 1, blocks);
-        eliminate(t, k, row, 2, blocks);
-        eliminate(t, k, row, 3, blocks);
-        for (size_t b = 0; b < blocks; b++) *block(unit, b) = row[b] * inverse;
-        *block(unit, k / 8) *= *(const wide8 *)(BEHIND + 7 - k % 8);
-        for (size_t b = k / 8; b < blocks; b++) *block(v, b) -= v_k * *block(unit, b);
-    }
-    t->positive = true;
-}
-
 /* v = L'^-1 D^-1 v, within a block from the number that is known longest. */
-WIDE_BODY void solve(state *t, size_t blocks)
+WIDE_BODY void solve(top_state *t, size_t blocks)
 {
     double *v = t->v;
     for (size_t b = blocks; b-- > 0;) {
@@ -91,7 +32,7 @@ WIDE_BODY void solve(state *t, size_t blocks)
         for (size_t k = end; k-- > 8 * b;) {
             double *unit = t->F + k * 8 * blocks, x = v[k] * t->inverse[k];
             wide8 sum = {0};
-            for (size_t c = b + 1; c < blocks; c++) sum += *block(unit, c) * *block(v, c);
+            for (size_t c = b + 1; c < blocks; c++) sum += *top_block(unit, c) * *top_block(v, c);
             if (b + 1 < blocks) x -= wide_sum(&sum);
             for (size_t j = end; j-- > k + 1;) x -= unit[j] * v[j];
             v[k] = x;
@@ -102,51 +43,51 @@ WIDE_BODY void solve(state *t, size_t blocks)
 WIDE_BODY double product(double *x, double *y, size_t blocks)
 {
     wide8 sum = {0};
-    for (size_t b = 0; b < blocks; b++) sum += *block(x, b) * *block(y, b);
+    for (size_t b = 0; b < blocks; b++) sum += *top_block(x, b) * *top_block(y, b);
     return wide_sum(&sum);
 }
 
 /* w = G v */
-WIDE_BODY void multiply(state *t, size_t blocks)
+WIDE_BODY void multiply(top_state *t, size_t blocks)
 {
     wide8 sum[MOST / 8];
     for (size_t b = 0; b < blocks; b++) sum[b] = (wide8){0};
     for (size_t i = 0; i < t->n; i++)
-        for (size_t b = 0; b < blocks; b++) sum[b] += t->v[i] * *block(t->G, i * blocks + b);
-    for (size_t b = 0; b < blocks; b++) *block(t->w, b) = sum[b];
+        for (size_t b = 0; b < blocks; b++) sum[b] += t->v[i] * *top_block(t->G, i * blocks + b);
+    for (size_t b = 0; b < blocks; b++) *top_block(t->w, b) = sum[b];
 }
 
 /* Quotient and residual of v, which becomes a unit vector. */
-WIDE_BODY void measure_body(state *t, size_t blocks)
+WIDE_BODY void measure_body(top_state *t, size_t blocks)
 {
     const double inverse = 1.0 / sqrt(product(t->v, t->v, blocks));
-    for (size_t b = 0; b < blocks; b++) *block(t->v, b) *= inverse;
+    for (size_t b = 0; b < blocks; b++) *top_block(t->v, b) *= inverse;
     multiply(t, blocks);
     const double quotient = t->quotient = product(t->v, t->w, blocks);
-    for (size_t b = 0; b < blocks; b++) *block(t->w, b) -= quotient * *block(t->v, b);
+    for (size_t b = 0; b < blocks; b++) *top_block(t->w, b) -= quotient * *top_block(t->v, b);
     t->residual = sqrt(product(t->w, t->w, blocks));
 }
 
 /* A round with s where all pivots turn out positive. */
-WIDE_BODY void round_body(state *t, double s, size_t blocks)
+WIDE_BODY void round_body(top_state *t, double s, size_t blocks)
 {
-    factor(t, s, blocks);
+    top_factor(t, s, blocks);
     if (!t->positive) return;
     solve(t, blocks);
     measure_body(t, blocks);
 }
 
-#define BLOCKS(count)                                           \
-    WIDE_BODY void round_##count##_body(state *t, double s)     \
-    {                                                           \
-        round_body(t, s, count);                                \
-    }                                                           \
-    WIDE_BODY void measure_##count##_body(state *t)             \
-    {                                                           \
-        measure_body(t, count);                                 \
-    }                                                           \
-    WIDE_VARIANTS(round_##count, (state * t, double s), (t, s)) \
-    WIDE_VARIANTS(measure_##count, (state * t), (t))
+#define BLOCKS(count)                                               \
+    WIDE_BODY void round_##count##_body(top_state *t, double s)     \
+    {                                                               \
+        round_body(t, s, count);                                    \
+    }                                                               \
+    WIDE_BODY void measure_##count##_body(top_state *t)             \
+    {                                                               \
+        measure_body(t, count);                                     \
+    }                                                               \
+    WIDE_VARIANTS(round_##count, (top_state * t, double s), (t, s)) \
+    WIDE_VARIANTS(measure_##count, (top_state * t), (t))
 BLOCKS(1)
 BLOCKS(2)
 BLOCKS(3)
@@ -168,19 +109,19 @@ BLOCKS(4)
         WIDE_CALL(f##_4, values); \
     }
 
-static void measure(state *t)
+static void measure(top_state *t)
 {
     BY_BLOCKS(measure, (t))
 }
 
-static void try_round(state *t, double s)
+static void try_round(top_state *t, double s)
 {
     BY_BLOCKS(round, (t, s))
 }
 
 /* Towards the top vector: a step of power iteration, after some of everything where v is near an
  * eigenvector that is not the top one. */
-static void away(state *t, size_t round)
+static void away(top_state *t, size_t round)
 {
     if (t->residual <= STUCK * t->quotient) {
         for (size_t i = 0; i < t->n; i++) t->v[i] += 0.1 * sin(1.0 + (double)(i * i + round));
@@ -192,7 +133,7 @@ static void away(state *t, size_t round)
 }
 
 /* Rounds used until s is told from the quotient by TOLD; 0 when that does not come about. */
-static size_t iterate(state *t)
+static size_t iterate(top_state *t)
 {
     double far = 0.0, start[MOST]; /* s was too low at this distance from the quotient */
     for (size_t round = 1; round <= ROUNDS; round++) {
@@ -214,7 +155,7 @@ static size_t iterate(state *t)
 }
 
 /* G from M'M over its trace; false where squares would lose digits in between. */
-static bool square(state *t, size_t rows, size_t n, const double *M, size_t *largest)
+static bool square(top_state *t, size_t rows, size_t n, const double *M, size_t *largest)
 {
     double all[MOST * MOST], trace = 0.0;
     const tl_small_product s = {n, n, rows, 1, 0, M, 1, n, M, n, all, n};
@@ -237,7 +178,7 @@ static bool square(state *t, size_t rows, size_t n, const double *M, size_t *lar
 }
 
 /* A start of length 1 or so. */
-static void begin(state *t, const double *v, double scale)
+static void begin(top_state *t, const double *v, double scale)
 {
     for (size_t i = 0; i < t->stride; i++) t->v[i] = i < t->n ? scale * v[i] : 0.0;
     measure(t);
@@ -246,7 +187,7 @@ static void begin(state *t, const double *v, double scale)
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
                        double *sigma, size_t *rounds)
 {
-    state t;
+    top_state t;
     size_t largest;
     *rounds = 0;
     if (!cols || cols > MOST) return TL_ERR_LIMIT;
