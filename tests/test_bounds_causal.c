@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bounds/causal.h"
 #include "support/bound_query.h"
@@ -138,20 +137,6 @@ Test(bounds_causal, more_effort_only_helps_and_a_little)
             double many = tl_bounds_log_causal_rows(n, g, g, 24);
             cr_expect(many <= few + 1e-9 && few < many + 0.12, "g %g n %g: %g", g, n, few - many);
         }
-}
-
-Test(bounds_causal, milliseconds)
-{
-    double worst = 0;
-
-    for (double g = 0.25; g < 100; g *= 4)
-        for (double n = 2; n < 2e18; n *= 99) {
-            clock_t start = clock();
-            (void)causal("causal-sharp", g, n);
-            worst = fmax(worst, (double)(clock() - start) / CLOCKS_PER_SEC);
-        }
-    /* 40 ms where it was measured; sanitizers and loads stretch that. */
-    cr_expect(worst < 1, "%g s", worst);
 }
 
 static double norm_at(const tl_layer *layer, size_t n, const double *x)

@@ -61,9 +61,8 @@ WIDE_BODY void mix(size_t d, size_t m, const double *restrict T, const double *r
 {
     for (size_t i = 0; i < m; i++) {
         double sum[WIDTH] = {0};
-        for (size_t l = 0; l < m; l++)
-            for (size_t r = 0; r < d; r++) sum[r] += T[i * m + l] * b[l * d + r];
-        for (size_t r = 0; r < d; r++) out[i * d + r] += sum[r];
+        for (size_t l = 0; l < m; l++) lanes_add(d, T[i * m + l], b + l * d, sum);
+        lanes_add(d, 1.0, sum, out + i * d);
     }
 }
 
@@ -73,9 +72,8 @@ WIDE_BODY void mix_t(size_t d, size_t m, const double *restrict T, const double 
 {
     for (size_t l = 0; l < m; l++) {
         double sum[WIDTH] = {0};
-        for (size_t i = 0; i < m; i++)
-            for (size_t r = 0; r < d; r++) sum[r] += T[i * m + l] * b[i * d + r];
-        for (size_t r = 0; r < d; r++) out[l * d + r] += sum[r];
+        for (size_t i = 0; i < m; i++) lanes_add(d, T[i * m + l], b + i * d, sum);
+        lanes_add(d, 1.0, sum, out + l * d);
     }
 }
 
@@ -85,9 +83,8 @@ WIDE_BODY void outer(size_t d, size_t m, const double *restrict a, const double 
 {
     double sum[WIDTH * WIDTH] = {0};
     for (size_t i = 0; i < m; i++)
-        for (size_t r = 0; r < d; r++)
-            for (size_t c = 0; c < d; c++) sum[r * d + c] += a[i * d + r] * b[i * d + c];
-    for (size_t r = 0; r < d * d; r++) out[r] += sum[r];
+        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], b + i * d, sum + r * d);
+    for (size_t r = 0; r < d; r++) lanes_add(d, 1.0, sum + r * d, out + r * d);
 }
 
 /* out (rows x d) = factor a W + out */
@@ -96,9 +93,8 @@ WIDE_BODY void times(size_t d, size_t rows, double factor, const double *restric
 {
     for (size_t i = 0; i < rows; i++) {
         double sum[WIDTH] = {0};
-        for (size_t r = 0; r < d; r++)
-            for (size_t c = 0; c < d; c++) sum[c] += a[i * d + r] * W[r * d + c];
-        for (size_t c = 0; c < d; c++) out[i * d + c] += factor * sum[c];
+        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], W + r * d, sum);
+        lanes_add(d, factor, sum, out + i * d);
     }
 }
 
@@ -127,16 +123,13 @@ WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_
     few_centred(m, d, p, s->key, ref, keys);
     for (size_t l = 0; l < m; l++)
         for (size_t a = 0; a < d; a++) {
-            const double value = values[l * d + a], weighted = value * p[l];
-            for (size_t c = 0; c < d; c++) {
-                M[a * ld + l * d + c] = r_i[l] * (V[a * d + c] + value * q[c]);
-                cross[a * d + c] += weighted * keys[l * d + c];
-            }
+            const double value = values[l * d + a];
+            lanes_blend(d, r_i[l], V + a * d, value, q, M + a * ld + l * d);
+            lanes_add(d, value * p[l], keys + l * d, cross + a * d);
         }
     for (size_t a = 0; a < d * d; a++) S[a] = 0.0;
     times(d, d, J->scale * s->query.factor, cross, s->head->Q, S);
-    for (size_t a = 0; a < d; a++)
-        for (size_t c = 0; c < d; c++) M[a * ld + i * d + c] += S[a * d + c];
+    for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
 }
 
 WIDE_BODY void dense(size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)

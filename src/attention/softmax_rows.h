@@ -3,7 +3,7 @@
 #define ATTENTION_SOFTMAX_ROWS_H
 
 #include "attention/internal.h"
-#include "linalg/wide.h"
+#include "linalg/lanes.h"
 
 /* out_l = image_l - mean for one row, centred on the row's reference: few columns, known to the
  * compiler, whose mean stays in registers. */
@@ -12,11 +12,9 @@ WIDE_BODY void few_centred(size_t m, size_t width, const double *restrict p,
 {
     double mean[8] = {0}, at_ref[8] = {0};
     for (size_t r = 0; r < width; r++) at_ref[r] = image[ref * width + r];
+    for (size_t l = 0; l < m; l++) lanes_add_about(width, p[l], image + l * width, at_ref, mean);
     for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < width; r++) mean[r] += p[l] * (image[l * width + r] - at_ref[r]);
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < width; r++)
-            out[l * width + r] = image[l * width + r] - at_ref[r] - mean[r];
+        lanes_centre(width, image + l * width, at_ref, mean, out + l * width);
 }
 
 /* F = sum_kl R_kl (e_kl + f_kl rho_kl) + sum_kl P_kl g_kl rho_kl. With E_kl = R_kl (e + f rho),

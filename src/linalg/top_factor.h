@@ -11,12 +11,13 @@
 
 enum { TOP_MOST = TL_TOP_SMALL };
 
-/* Rows of G and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as do
- * the vectors. */
+/* Rows of G, N and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as
+ * do the vectors. */
 typedef struct {
     size_t n, stride;
     bool positive;                 /* all pivots */
     double G[TOP_MOST * TOP_MOST]; /* M'M over its trace */
+    double N[TOP_MOST * TOP_MOST]; /* s I - G: the diagonal changes with s */
     double L[TOP_MOST * TOP_MOST]; /* what is left to factorise */
     double F[TOP_MOST * TOP_MOST]; /* the factor: columns as rows, zeros up to the diagonal in its
                                       block */
@@ -33,22 +34,27 @@ WIDE_BODY wide8 *top_block(double *x, size_t b)
     return (wide8 *)(x + 8 * b);
 }
 
+/* What the pivots before block b have left. */
+WIDE_BODY double *top_left(top_state *t, size_t b)
+{
+    return b ? t->L : t->N;
+}
+
 /* The tile of block b on the diagonal, of `rows` rows, known to the compiler. */
 WIDE_BODY bool top_pivots(top_state *t, size_t b, size_t stride, size_t rows)
 {
     const size_t at = 8 * b * stride + 8 * b;
-    double *F = t->F + at, *inverse = t->inverse + 8 * b;
+    double *F = t->F + at, *inverse = t->inverse + 8 * b, *left = top_left(t, b);
     wide8 row[8], v = *top_block(t->v, b);
-_Pragma("GCC unroll 8")
-    for (size_t r = 0; r < rows; r++) row[r] = *(wide8 *)(t->L + at + r * stride);
-_Pragma("GCC unroll 8")
-    for (size_t k = 0; k < rows; k++) {
+    _Pragma("GCC unroll 8") for (size_t r = 0; r < rows; r++) row[r] =
+        *(wide8 *)(left + at + r * stride);
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < rows; k++)
+    {
         const double pivot = row[k][k];
         if (!(pivot > 0.0)) return false;
         inverse[k] = 1.0 / pivot;
         wide8 unit = row[k] * inverse[k];
-_Pragma("GCC unroll 8")
-        for (size_t i = k + 1; i < rows; i++) row[i] -= unit[i] * row[k];
+        _Pragma("GCC unroll 8") for (size_t i = k + 1; i < rows; i++) row[i] -= unit[i] * row[k];
         unit *= *(const wide8 *)(TOP_BEHIND + 7 - k);
         *(wide8 *)(F + k * stride) = unit;
         v -= v[k] * unit;
@@ -60,16 +66,16 @@ _Pragma("GCC unroll 8")
 /* Block c of the rows of block b, behind it. */
 WIDE_BODY void top_across(top_state *t, size_t b, size_t c, size_t stride)
 {
-    double *L = t->L + 8 * b * stride + 8 * c, *F = t->F + 8 * b * stride + 8 * c;
+    const size_t at = 8 * b * stride + 8 * c;
+    double *left = top_left(t, b) + at, *L = t->L + at, *F = t->F + at;
     const double *factor = t->F + 8 * b * stride + 8 * b, *inverse = t->inverse + 8 * b;
     wide8 row[8], v = *top_block(t->v, c);
-_Pragma("GCC unroll 8")
-    for (size_t k = 0; k < 8; k++) row[k] = *(wide8 *)(L + k * stride);
-_Pragma("GCC unroll 8")
-    for (size_t k = 0; k < 8; k++) {
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) row[k] = *(wide8 *)(left + k * stride);
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
+    {
         const wide8 unit = row[k] * inverse[k];
-_Pragma("GCC unroll 8")
-        for (size_t i = k + 1; i < 8; i++) row[i] -= factor[k * stride + i] * row[k];
+        _Pragma("GCC unroll 8") for (size_t i = k + 1; i < 8; i++) row[i] -=
+            factor[k * stride + i] * row[k];
         *(wide8 *)(L + k * stride) = row[k];
         *(wide8 *)(F + k * stride) = unit;
         v -= t->v[8 * b + k] * unit;
@@ -82,14 +88,15 @@ WIDE_BODY void top_behind(top_state *t, size_t b, size_t r, size_t c, size_t str
 {
     const size_t end = t->n < 8 * r + 8 ? t->n : 8 * r + 8;
     const double *factor = t->F + 8 * b * stride;
+    double *from = top_left(t, b);
     wide8 row[8];
-_Pragma("GCC unroll 8")
-    for (size_t k = 0; k < 8; k++) row[k] = *(wide8 *)(t->L + (8 * b + k) * stride + 8 * c);
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) row[k] =
+        *(wide8 *)(t->L + (8 * b + k) * stride + 8 * c);
     for (size_t i = 8 * r; i < end; i++) {
-        wide8 *to = (wide8 *)(t->L + i * stride + 8 * c), left = *to;
-    _Pragma("GCC unroll 8")
-    for (size_t k = 0; k < 8; k++) left -= factor[k * stride + i] * row[k];
-        *to = left;
+        wide8 left = *(wide8 *)(from + i * stride + 8 * c);
+        _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) left -=
+            factor[k * stride + i] * row[k];
+        *(wide8 *)(t->L + i * stride + 8 * c) = left;
     }
 }
 
@@ -121,8 +128,7 @@ WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
 {
     const size_t n = t->n, stride = 8 * blocks;
     t->positive = false;
-    for (size_t b = 0; b < n * blocks; b++) *top_block(t->L, b) = -*top_block(t->G, b);
-    for (size_t i = 0; i < n; i++) t->L[i * stride + i] += s;
+    for (size_t i = 0; i < n; i++) t->N[i * stride + i] = s - t->G[i * stride + i];
     for (size_t b = 0; b + 1 < blocks; b++) {
         if (!top_pivots(t, b, stride, 8)) return;
         for (size_t c = b + 1; c < blocks; c++) top_across(t, b, c, stride);

@@ -154,26 +154,60 @@ static size_t iterate(top_state *t)
     return 0;
 }
 
-/* G from M'M over its trace; false where squares would lose digits in between. */
+/* Squares of the columns, each summed in the order of tl_gemm_small; returns their sum. */
+static double column_squares(size_t rows, size_t n, const double *M, double *square)
+{
+    double trace = 0.0;
+    for (size_t j = 0; j < n; j++) square[j] = 0.0;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j++) square[j] += M[i * n + j] * M[i * n + j];
+    for (size_t j = 0; j < n; j++) trace += square[j];
+    return trace;
+}
+
+/* The lower half of G, zeros behind n, and N off the diagonal. */
+WIDE_BODY void complete_body(top_state *t)
+{
+    const size_t n = t->n, stride = t->stride;
+    double *restrict G = t->G, *restrict N = t->N;
+    for (size_t i = 0; i < n; i++) {
+        double *row = G + i * stride;
+        for (size_t j = 0; j < i / 8 * 8; j++) row[j] = G[j * stride + i];
+        for (size_t j = n; j < stride; j++) row[j] = 0.0;
+    }
+    for (size_t b = 0; b < n * stride / 8; b++) *top_block(N, b) = -*top_block(G, b);
+}
+WIDE_VARIANTS(complete, (top_state * t), (t))
+
+/* G from M'M over its trace, block by block of the upper half, and N off the diagonal; false where
+ * squares would lose digits in between. */
 static bool square(top_state *t, size_t rows, size_t n, const double *M, size_t *largest)
 {
-    double all[MOST * MOST], trace = 0.0;
-    const tl_small_product s = {n, n, rows, 1, 0, M, 1, n, M, n, all, n};
-    tl_gemm_small(&s);
+    double squares[MOST];
+    const double trace = column_squares(rows, n, M, squares);
+    const size_t stride = (n + 7) / 8 * 8;
     t->n = n;
-    t->stride = (n + 7) / 8 * 8;
+    t->stride = stride;
     *largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        trace += all[i * n + i];
-        if (all[i * n + i] > all[*largest * n + *largest]) *largest = i;
-    }
+    for (size_t i = 1; i < n; i++)
+        if (squares[i] > squares[*largest]) *largest = i;
     if (!(trace >= 1e-200 && trace <= 1e200)) return false;
-    const double inverse = 1.0 / trace;
-    for (size_t i = 0; i < n; i++) {
-        double *row = t->G + i * t->stride;
-        for (size_t j = 0; j < n; j++) row[j] = inverse * all[i * n + j];
-        for (size_t j = n; j < t->stride; j++) row[j] = 0.0;
+    for (size_t b = 0; b < n; b += 8) {
+        const size_t tall = n - b < 8 ? n - b : 8;
+        const tl_small_product s = {.m = tall,
+                                    .n = n - b,
+                                    .k = rows,
+                                    .alpha = 1.0 / trace,
+                                    .a = M + b,
+                                    .row = 1,
+                                    .step = n,
+                                    .b = M + b,
+                                    .ldb = n,
+                                    .c = t->G + b * stride + b,
+                                    .ldc = stride};
+        tl_gemm_small(&s);
     }
+    WIDE_CALL(complete, (t));
     return true;
 }
 
