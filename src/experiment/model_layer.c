@@ -17,6 +17,8 @@ void tl_model_cache_free(tl_model_cache *networks)
     tl_transformer_states_clear(&networks->states);
     free(networks->key);
     free(networks->text_key);
+    tl_layer_free(networks->drawn);
+    json_decref(networks->drawn_reference);
     free(networks);
 }
 

@@ -3,13 +3,18 @@
 #define EXPERIMENT_MODEL_LAYER_H
 
 #include "experiment/internal.h"
+#include "tightlip/random.h"
 #include "tightlip/transformer.h"
 
-/* The last network asked for, and the states of its last text. Cells are built one at a time. */
+/* The last network asked for, the states of its last text, and the last random layer. Cells are
+ * built one at a time. */
 struct tl_model_cache {
     char *key, *text_key; /* owned: what they were made from */
     tl_transformer *model;
     tl_transformer_states states;
+    char drawn_key[256];
+    tl_layer *drawn;         /* owned, or NULL */
+    json_t *drawn_reference; /* owned; NULL where the weights stand in the record */
 };
 
 void tl_model_cache_free(tl_model_cache *networks);

@@ -1,9 +1,10 @@
 /* Layers with the weights of an untrained network. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "experiment/internal.h"
-#include "tightlip/random.h"
+#include "experiment/model_layer.h"
 
 /* More weights than this are named in records, not repeated. */
 enum { WEIGHTS_IN_RECORD = 4096 };
@@ -78,18 +79,46 @@ static tl_status read_spec(const tl_bindings *b, const config_setting_t *group,
     return s ? s : read_std(b, group, r, err);
 }
 
+/* The layer of r in the cache, drawn unless it is there. */
+static tl_status draw(const tl_random_layer_spec *r, tl_kind kind, tl_mask mask,
+                      tl_model_cache *cache, tl_error *err)
+{
+    const size_t heads = r->head < 0 ? r->heads : 1;
+    char key[sizeof cache->drawn_key];
+
+    (void)snprintf(key, sizeof key, "%zu %zu %zu %ld %a %a %" PRIu64 " %d %d", r->d, r->heads,
+                   r->width, r->head, r->std, r->output_std, r->seed, (int)kind, (int)mask);
+    if (strcmp(key, cache->drawn_key) == 0) return TL_OK;
+    tl_layer_free(cache->drawn);
+    json_decref(cache->drawn_reference);
+    cache->drawn = NULL;
+    cache->drawn_reference = NULL;
+    cache->drawn_key[0] = '\0';
+    const tl_status s = tl_random_layer(r, kind, mask, &cache->drawn, err);
+    if (s) return s;
+    if (4 * heads * r->width * r->d > WEIGHTS_IN_RECORD) {
+        cache->drawn_reference =
+            json_pack("{s:o}", "random", tl_random_layer_to_json(r, cache->drawn));
+        if (!cache->drawn_reference) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    }
+    (void)strcpy(cache->drawn_key, key);
+    return TL_OK;
+}
+
 tl_status tl_layer_random_read(const tl_bindings *b, tl_layer_spec *out, tl_error *err)
 {
     const config_setting_t *group = config_setting_get_member(b->attention, "random");
+    tl_model_cache *cache = b->experiment->networks;
     tl_random_layer_spec r;
     tl_error inner = {0};
     tl_status s = read_spec(b, group, &r, err);
 
     if (s) return s;
-    s = tl_random_layer(&r, out->kind, out->mask, &out->layer, &inner);
-    const size_t heads = r.head < 0 ? r.heads : 1;
-    if (!s && 4 * heads * r.width * r.d > WEIGHTS_IN_RECORD) {
-        out->reference = json_pack("{s:o}", "random", tl_random_layer_to_json(&r, out->layer));
+    s = draw(&r, out->kind, out->mask, cache, &inner);
+    if (!s && tl_layer_copy(&out->layer, cache->drawn))
+        s = tl_fail(&inner, TL_ERR_MEMORY, "out of memory");
+    if (!s && cache->drawn_reference) {
+        out->reference = json_deep_copy(cache->drawn_reference);
         if (!out->reference) s = tl_fail(&inner, TL_ERR_MEMORY, "out of memory");
     }
     return s ? tl_config_fail(b->experiment, group, err, s, "%s", inner.text) : TL_OK;
