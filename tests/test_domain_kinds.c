@@ -6,6 +6,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "support/draws.h"
 #include "support/exact_domain.h"
 #include "tightlip/rng.h"
 
@@ -59,14 +60,15 @@ Test(domain_kinds, projection_is_feasible_and_idempotent)
 {
     gsl_rng *rng = tl_rng_stream_alloc(11, 0, 0);
 
-    for (int round = 0; round < KINDS * DRAWS; round++) {
+    for (int round = 0; round < KINDS * draw_count(DRAWS); round++) {
         tl_domain *domain = draw(rng, round);
         double x[WIDTHS], y[WIDTHS];
         cr_assert(domain != NULL, "round %d", round);
         random_token(rng, domain, x);
         if (round % 97 == 0) x[0] = round % 2 ? (double)NAN : -(double)INFINITY;
         tl_domain_project(domain, x);
-        cr_assert(exact_member(domain, x, 16), "round %d: %s", round, tl_domain_name(domain->kind));
+        cr_assert(under_memcheck() || exact_member(domain, x, 16), "round %d: %s", round,
+                  tl_domain_name(domain->kind));
         cr_assert(tl_domain_contains(domain, x), "round %d", round);
         memcpy(y, x, sizeof x);
         tl_domain_project(domain, y);
@@ -82,7 +84,7 @@ Test(domain_kinds, projection_is_nearest)
 {
     gsl_rng *rng = tl_rng_stream_alloc(12, 0, 0);
 
-    for (int round = 0; round < KINDS * DRAWS; round++) {
+    for (int round = 0; round < KINDS * draw_count(DRAWS); round++) {
         tl_domain *domain = draw(rng, round);
         double x[WIDTHS], p[WIDTHS], best;
         random_token(rng, domain, x);
@@ -110,7 +112,7 @@ Test(domain_kinds, random_points_lie_inside_both_balls)
 {
     gsl_rng *rng = tl_rng_stream_alloc(13, 0, 0);
 
-    for (int round = 0; round < KINDS * DRAWS; round++) {
+    for (int round = 0; round < KINDS * draw_count(DRAWS); round++) {
         tl_domain *domain = draw(rng, round), *copy = NULL;
         const double origin[WIDTHS] = {0};
         cr_assert_eq(tl_domain_copy(&copy, domain), TL_OK);
@@ -118,7 +120,7 @@ Test(domain_kinds, random_points_lie_inside_both_balls)
             const double *c = domain->centre ? domain->centre : origin;
             double x[WIDTHS];
             tl_domain_random(copy, rng, trial % 2, x);
-            cr_assert(exact_member(domain, x, 16), "round %d: %s", round,
+            cr_assert(under_memcheck() || exact_member(domain, x, 16), "round %d: %s", round,
                       tl_domain_name(domain->kind));
             cr_assert(distance(domain->d, x, c) <= domain->radius * (1 + 8 * DBL_EPSILON));
             cr_assert(distance(domain->d, x, origin) <=
@@ -181,7 +183,7 @@ Test(domain_kinds, tangent_is_the_derivative_of_the_projection)
 {
     gsl_rng *rng = tl_rng_stream_alloc(15, 0, 0);
 
-    for (int round = 0; round < KINDS * DRAWS; round++) {
+    for (int round = 0; round < KINDS * draw_count(DRAWS); round++) {
         tl_domain *domain = draw(rng, round);
         double x[WIDTHS], g[WIDTHS], t[WIDTHS], least = reach(domain), climb = 0, square = 0;
         for (size_t j = 0; j < domain->rank; j++) least = fmin(least, domain->semi[j]);

@@ -167,15 +167,15 @@ tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a, 
         return tl_fail(err, TL_ERR_MEMORY, "transport: no memory for %zu x %zu", m, n);
     round_masses(m, a, t.fraction, t.a);
     round_masses(n, b, t.fraction, t.b);
+    t.dear = 0;
     for (size_t i = 0; i < m && !status; i++)
         for (size_t j = 0; j < n && !status; j++) {
             t.cost[i * n + j] = tl_attack_square(d, x + i * d, y + j * d);
+            t.dear = fmax(t.dear, t.cost[i * n + j]);
             if (!isfinite(t.cost[i * n + j]))
                 status = tl_fail(err, TL_ERR_DOMAIN,
                                  "transport: atoms %zu and %zu: expected a finite distance", i, j);
         }
-    t.dear = 0;
-    for (size_t k = 0; k < m * n; k++) t.dear = fmax(t.dear, t.cost[k]);
     if (!(t.dear > 0)) t.dear = 1;
     if (!status) {
         status = solve(&t);

@@ -15,14 +15,19 @@ int draw_effort(void)
     return getenv("TIGHTLIP_SOAK") ? 50 : 1;
 }
 
+bool under_memcheck(void)
+{
+    return getenv("TIGHTLIP_MEMCHECK") != NULL;
+}
+
 int draw_count(int usual)
 {
-    return getenv("TIGHTLIP_MEMCHECK") ? (usual + 9) / 10 : usual * draw_effort();
+    return under_memcheck() ? (usual + 9) / 10 : usual * draw_effort();
 }
 
 size_t draw_stride(size_t thinned)
 {
-    return getenv("TIGHTLIP_MEMCHECK") ? thinned : 1;
+    return under_memcheck() ? thinned : 1;
 }
 
 size_t draw_below(gsl_rng *rng, size_t most)
