@@ -1,0 +1,94 @@
+/* Few atoms of small width, one head of kind dot: the evaluation in one piece has the numbers of
+ * the general one, which a key matrix asks for. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/draws.h"
+#include "support/random_problem.h"
+#include "tightlip/jacobian.h"
+#include "tightlip/linalg.h"
+#include "tightlip/rng.h"
+
+enum { ATOMS = 8, WIDTH = 4, ROWS = ATOMS * WIDTH };
+
+typedef struct {
+    size_t m, d;
+    double M[ROWS * ROWS], split[ATOMS * WIDTH * WIDTH], gx[ROWS], ga[ATOMS];
+    double log_scale;
+} answer;
+
+static void linearise(const tl_layer *layer, const tl_measure *mu, const double *u,
+                      const double *phi, answer *a)
+{
+    const size_t m = a->m = mu->m, d = a->d = mu->d;
+    tl_jacobian *J = NULL;
+    cr_assert_eq(tl_jacobian_alloc(&J, layer, m, NULL), TL_OK);
+    cr_assert_eq(tl_jacobian_set(J, layer, mu), TL_OK);
+    tl_jacobian_dense(J, a->M);
+    for (size_t k = 0; k < m; k++)
+        cr_assert_eq(tl_jacobian_split(J, k, a->split + k * d * d), TL_OK);
+    cr_assert_eq(tl_jacobian_gradient(J, u, phi, a->gx, a->ga, NULL), TL_OK);
+    a->log_scale = tl_jacobian_log_scale(J);
+    tl_jacobian_free(J);
+}
+
+static void expect_same(size_t count, const double *x, const double *y, double slack,
+                        const char *what, int round)
+{
+    double largest = 0, off = 0;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(x[i]));
+        off = fmax(off, fabs(x[i] - y[i]));
+    }
+    cr_expect(off <= slack * largest, "round %d, %s: off by %g of %g", round, what, off, largest);
+}
+
+Test(few, has_the_numbers_of_the_general_evaluation)
+{
+    const double scales[] = {0.3, 1, 30};
+    gsl_rng *rng = draw_stream(870);
+
+    for (int round = 0; round < draw_count(600); round++) {
+        const size_t m = 1 + draw_below(rng, ATOMS), d = 1 + draw_below(rng, WIDTH);
+        const size_t mask = draw_below(rng, 4);
+        random_shape shape = {.m = m,
+                              .d = d,
+                              .heads = 1,
+                              .copies = mask && draw_below(rng, 2),
+                              .logit_scale = scales[draw_below(rng, 3)],
+                              .mask = mask ? TL_MASK_NONE : TL_MASK_CAUSAL};
+        shape.mean_field = mask && !shape.copies && draw_below(rng, 2);
+        random_problem p = random_problem_draw(rng, &shape);
+        double A[WIDTH * WIDTH], V[WIDTH * WIDTH], identity[WIDTH * WIDTH] = {0};
+        double u[ROWS], phi[ROWS];
+        tl_head general = {.k = d, .v = d, .Q = A, .K = identity, .V = V, .scale = 1};
+        tl_layer *layer = NULL, *other = NULL;
+        answer few, whole;
+        for (size_t r = 0; r < d; r++) identity[r * d + r] = 1;
+        for (size_t i = 0; i < m * d; i++) {
+            u[i] = draw_entry(rng);
+            phi[i] = draw_entry(rng);
+        }
+        for (size_t i = 0; i < d * d; i++) {
+            A[i] = shape.logit_scale * draw_entry(rng);
+            V[i] = draw_entry(rng);
+        }
+        cr_assert_eq(tl_layer_alloc_av(&layer, d, d, A, V), TL_OK);
+        layer->mask = shape.mask;
+        cr_assert_eq(tl_layer_alloc(&other, TL_KIND_DOT, shape.mask, d, 1, &general, NULL, d, NULL),
+                     TL_OK);
+        linearise(layer, p.measure, u, phi, &few);
+        linearise(other, p.measure, u, phi, &whole);
+        cr_expect(few.log_scale <= whole.log_scale && few.log_scale >= whole.log_scale);
+        expect_same(m * d * m * d, few.M, whole.M, 0, "joint block", round);
+        expect_same(m * d * d, few.split, whole.split, 0, "split blocks", round);
+        /* The identity gathers the two terms of the keys before they join the others. */
+        expect_same(m * d, few.gx, whole.gx, 1e-13, "gradient in tokens", round);
+        expect_same(m, few.ga, whole.ga, 0, "gradient in log-masses", round);
+        tl_layer_free(layer);
+        tl_layer_free(other);
+        random_problem_clear(&p);
+    }
+    gsl_rng_free(rng);
+}
