@@ -19,7 +19,8 @@ static wide exact_difference(double a, double b)
 /* Sum of squares of (x_i - c_i) scale, scale a power of two. Each term adds a relative error of at
  * most 4 eps^2 and each sum one of at most eps^2 of the total; what underflows is below 2^-1000 a
  * term when the total is of order one. */
-static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
+static inline __attribute__((always_inline)) wide squares_body(size_t d, const double *x,
+                                                               const double *centre, double scale)
 {
     wide sum = {0, 0};
 
@@ -33,6 +34,31 @@ static wide sum_of_squares(size_t d, const double *x, const double *centre, doub
     }
     return sum;
 }
+
+static wide squares_any(size_t d, const double *x, const double *centre, double scale)
+{
+    return squares_body(d, x, centre, scale);
+}
+
+/* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
+#if defined(__x86_64__)
+__attribute__((target("fma"))) static wide squares_fma(size_t d, const double *x,
+                                                       const double *centre, double scale)
+{
+    return squares_body(d, x, centre, scale);
+}
+
+static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
+{
+    return __builtin_cpu_supports("fma") ? squares_fma(d, x, centre, scale)
+                                         : squares_any(d, x, centre, scale);
+}
+#else
+static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
+{
+    return squares_any(d, x, centre, scale);
+}
+#endif
 
 /* A power of two that brings r near one, within the range of scalable numbers. */
 static double unit_scale(double r)

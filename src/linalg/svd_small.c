@@ -1,15 +1,19 @@
 /* One-sided Jacobi (Hestenes 1958): rotations of rows until all are orthogonal. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "linalg/lapack.h"
+#include "linalg/vector.h"
 #include "tightlip/linalg.h"
 
 /* Converges quadratically; matrices of this size take four to six. */
 enum { SWEEPS_MAX = 40 };
 
-static void rotate(size_t d, double c, double s, double *x, double *y)
+/* Below, d is known to the compiler where it is small. */
+static inline __attribute__((always_inline)) void rotate(size_t d, double c, double s, double *x,
+                                                         double *y)
 {
     for (size_t r = 0; r < d; r++) {
         const double x_r = x[r], y_r = y[r];
@@ -19,10 +23,11 @@ static void rotate(size_t d, double c, double s, double *x, double *y)
 }
 
 /* Makes rows i and j orthogonal; false when they are already, to rounding. */
-static bool orthogonalise(size_t d, size_t i, size_t j, double *w, double *ut)
+static inline __attribute__((always_inline)) bool orthogonalise(size_t d, size_t i, size_t j,
+                                                                double *w, double *ut)
 {
     double *x = w + i * d, *y = w + j * d;
-    const double xx = tl_dot(d, x, x), yy = tl_dot(d, y, y), xy = tl_dot(d, x, y);
+    const double xx = vec_dot(d, x, x), yy = vec_dot(d, y, y), xy = vec_dot(d, x, y);
     if (!(fabs(xy) > DBL_EPSILON * sqrt(xx) * sqrt(yy)) || fabs(xy) < DBL_MIN) return false;
     const double zeta = (yy - xx) / (2.0 * xy);
     const double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
@@ -30,6 +35,42 @@ static bool orthogonalise(size_t d, size_t i, size_t j, double *w, double *ut)
     rotate(d, c, s, x, y);
     rotate(d, c, s, ut + i * d, ut + j * d);
     return true;
+}
+
+static inline __attribute__((always_inline)) void sweep(size_t d, double *w, double *ut)
+{
+    bool moved = true;
+    for (int round = 0; moved && round < SWEEPS_MAX; round++) {
+        moved = false;
+        for (size_t i = 0; i + 1 < d; i++)
+            for (size_t j = i + 1; j < d; j++) moved = orthogonalise(d, i, j, w, ut) || moved;
+    }
+}
+
+static void sweep_rows(size_t d, double *w, double *ut)
+{
+    switch (d) {
+    case 2:
+        sweep(2, w, ut);
+        break;
+    case 3:
+        sweep(3, w, ut);
+        break;
+    case 4:
+        sweep(4, w, ut);
+        break;
+    default:
+        sweep(d, w, ut);
+    }
+}
+
+/* y = 2^exponent x */
+static void scale(size_t count, int exponent, const double *x, double *y)
+{
+    const double factor = ldexp(1.0, exponent);
+    const bool whole =
+        abs(exponent) < 1000; /* else the factor is none, and its halves round twice */
+    for (size_t i = 0; i < count; i++) y[i] = whole ? factor * x[i] : ldexp(x[i], exponent);
 }
 
 /* Largest first. */
@@ -79,14 +120,9 @@ tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, doub
     if (!all_finite(d * d, a)) return TL_ERR_NUMERIC;
     for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
     if (largest > 0.0) (void)frexp(largest, &exponent);
-    for (size_t i = 0; i < d * d; i++) vt[i] = ldexp(a[i], -exponent);
+    scale(d * d, -exponent, a, vt);
     for (size_t i = 0; i < d; i++) ut[i * d + i] = 1.0;
-    bool moved = true;
-    for (int sweep = 0; moved && sweep < SWEEPS_MAX; sweep++) {
-        moved = false;
-        for (size_t i = 0; i + 1 < d; i++)
-            for (size_t j = i + 1; j < d; j++) moved = orthogonalise(d, i, j, vt, ut) || moved;
-    }
+    sweep_rows(d, vt, ut);
     for (size_t i = 0; i < d; i++) sigma[i] = tl_nrm2(d, vt + i * d);
     sort_rows(d, sigma, vt, ut);
     for (size_t i = 0; i < d; i++) {
@@ -96,6 +132,6 @@ tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, doub
             complete(d, i, vt);
         for (size_t r = 0; r < d; r++) u[r * d + i] = ut[i * d + r];
     }
-    for (size_t i = 0; i < d; i++) sigma[i] = ldexp(sigma[i], exponent);
+    scale(d, exponent, sigma, sigma);
     return TL_OK;
 }
