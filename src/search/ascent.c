@@ -44,10 +44,11 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     tl_ascent *a = calloc(1, sizeof *a);
     if (!a) return TL_ERR_MEMORY;
     const size_t dim = capacity * d + capacity + (with_a ? d * d : 0);
+    const size_t parts = with_a ? tl_spectral_parts_size(d) : 0;
     bool ok = tl_point_init(&a->here.at, capacity, d, with_a);
     ok = tl_point_init(&a->trial.at, capacity, d, with_a) && ok;
     ok = tl_point_init(&a->kept.at, capacity, d, with_a) && ok;
-    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim, sizeof(double));
+    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim + 3 * parts, sizeof(double));
     if (!ok || !a->buffer) {
         tl_ascent_free(a);
         return TL_ERR_MEMORY;
@@ -58,6 +59,11 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     for (size_t i = 0; i < VECTORS; i++) *vectors[i] = a->buffer + i * dim;
     a->S = a->buffer + VECTORS * dim;
     a->Y = a->S + MEMORY * dim;
+    if (with_a) {
+        a->here.parts = a->Y + MEMORY * dim;
+        a->trial.parts = a->here.parts + parts;
+        a->kept.parts = a->trial.parts + parts;
+    }
     *out = a;
     return TL_OK;
 }

@@ -10,6 +10,7 @@ typedef struct {
     tl_point at;
     double *g;      /* gradient without what only pushes out of the feasible set */
     double *normal; /* that part */
+    double *parts;  /* of A: tl_spectral_parts; NULL where A is not searched */
 } tl_place;
 
 /* Where each block of a scaled vector starts for a point of m atoms. */

@@ -60,7 +60,8 @@ tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
     memcpy(q->normal, g, at.dim * sizeof(double));
     tl_domain_tangent_all(problem->domain, p->m, p->x, g);
     mass_tangent(problem, p, g + at.mass);
-    if (gA) status = tl_spectral_tangent(p->d, problem->norm_a, p->A, gA);
+    if (gA) status = tl_spectral_parts(p->d, p->A, q->parts);
+    if (gA && !status) status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, gA);
     for (size_t i = 0; i < at.dim; i++) q->normal[i] -= g[i];
     return status;
 }
@@ -79,7 +80,7 @@ tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q, dou
         if (p->log_mass[k] <= least_log_mass(problem) && q->normal[at.mass + k] < 0.0)
             step[at.mass + k] = 0.0;
     if (!p->A) return TL_OK;
-    const tl_status status = tl_spectral_tangent(p->d, problem->norm_a, p->A, step + at.A);
+    const tl_status status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A);
     return status ? status : tl_spectral_keep(p->d, q->normal + at.A, step + at.A);
 }
 

@@ -100,9 +100,13 @@ void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
 /* Nearest matrix with spectral norm at most bound, its largest singular value then put at the
  * bound. */
 TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A);
+/* Singular vectors and values of A, which tl_spectral_tangent needs: U (d x d), V' (d x d), d
+ * values. */
+size_t tl_spectral_parts_size(size_t d);
+TL_MUST_USE tl_status tl_spectral_parts(size_t d, const double *A, double *parts);
 /* Removes from the gradient G at A what only pushes out of the spectral ball (projection to its
  * tangent cone). */
-TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G);
+TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G);
 
 /* Removes from the step S at A what moves singular values that the normal part N of the gradient
  * presses against the bound. */

@@ -40,21 +40,30 @@ tl_status tl_spectral_project(size_t d, double bound, double *A)
     return status;
 }
 
+size_t tl_spectral_parts_size(size_t d)
+{
+    return 2 * d * d + d;
+}
+
+tl_status tl_spectral_parts(size_t d, const double *A, double *parts)
+{
+    return svd(d, A, parts, parts + 2 * d * d, parts + d * d);
+}
+
 /* With A = U S V' and U_1, V_1 the part at the bound, the outward cone is {U_1 H V_1' : H
  * symmetric, psd}: take away the psd part of the symmetric part of U_1' G V_1. */
-tl_status tl_spectral_tangent(size_t d, double bound, const double *A, double *G)
+tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G)
 {
     double room[SMALL_WORK];
-    double *work = d <= TL_SVD_SMALL ? room : malloc((6 * d * d + 2 * d) * sizeof(double));
+    double *work = d <= TL_SVD_SMALL ? room : malloc((4 * d * d + d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
-    double *u = work, *vt = u + d * d, *B = vt + d * d, *T = B + d * d, *q = T + d * d,
-           *H = q + d * d;
-    double *sigma = H + d * d, *lambda = sigma + d;
-    tl_status status = svd(d, A, u, sigma, vt);
+    const double *u = parts, *vt = u + d * d, *sigma = vt + d * d;
+    double *B = work, *T = B + d * d, *q = T + d * d, *H = q + d * d, *lambda = H + d * d;
+    tl_status status = TL_OK;
     const double active = bound * (1.0 - 1e3 * (double)d * DBL_EPSILON);
     size_t p = 0;
-    while (!status && p < d && sigma[p] >= active) p++;
-    if (!status && p > 0) {
+    while (p < d && sigma[p] >= active) p++;
+    if (p > 0) {
         tl_gemm('T', 'N', p, d, d, 1.0, u, d, G, d, 0.0, T, d);
         tl_gemm('N', 'T', p, p, d, 1.0, T, d, vt, d, 0.0, B, p);
         for (size_t i = 0; i < p; i++)
