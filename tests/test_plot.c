@@ -230,6 +230,20 @@ Test(plot, legends_with_intervals)
     free(script);
 }
 
+/* A slope of -1e-4 is nothing at two digits, not "-0.00". */
+Test(plot, no_slope_has_no_sign)
+{
+    static const char flat[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [], "
+                                         "\"series\": [], \"fit\": true");
+    char *script = drawing_script(flat, "n,lower_log10\n1,1\n10,0.9999\n100,0.9998\n");
+
+    expect_in(script, "slope 0.00 ± 0.00'");
+    free(script);
+    script = drawing_script(flat, "n,lower_log10\n1,1\n10,0.99\n100,0.98\n");
+    expect_in(script, "slope -0.01 ± 0.00'");
+    free(script);
+}
+
 /* y = 2 x^0.75 with a known scatter: slope and its standard error by the textbook formula. */
 Test(plot, fitted_slopes)
 {

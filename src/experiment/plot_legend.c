@@ -1,4 +1,5 @@
 /* The legend of a plot: its entries and where it stands. */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +10,19 @@
 #define LEGEND_SHORT 66
 #define LEGEND_ROWS 6
 
+/* x, without the sign that would be left of it after rounding to `unit`. */
+static double rounded(double x, double unit)
+{
+    return fabs(x) < unit / 2 ? 0 : x;
+}
+
 /* Interval: of 95 %. */
 static void put_interval(const tl_plot *p, const tl_curve *curve, const tl_line *fit, char *legend,
                          size_t size)
 {
     if (tl_fit_has_spread(p, fit))
-        (void)snprintf(legend, size, "%s, exponent %.3f ± %.3f", curve->legend, fit->slope,
-                       fit->half);
+        (void)snprintf(legend, size, "%s, exponent %.3f ± %.3f", curve->legend,
+                       rounded(fit->slope, 1e-3), fit->half);
     else
         (void)snprintf(legend, size, "%s, no exponent: x is constant", curve->legend);
 }
@@ -33,10 +40,11 @@ void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_
         put_interval(p, curve, &fit, legend, size);
     else if (fitted && exponent &&
              tl_fit_power(curve, json_number_value(exponent), &constant, &error))
-        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend, fit.slope,
-                       fit.error, constant);
+        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f, C = %.2g", curve->legend,
+                       rounded(fit.slope, 1e-2), fit.error, constant);
     else if (fitted)
-        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f", curve->legend, fit.slope, fit.error);
+        (void)snprintf(legend, size, "%s, slope %.2f ± %.2f", curve->legend,
+                       rounded(fit.slope, 1e-2), fit.error);
 }
 
 static size_t longest_entry(const tl_plot *p)
