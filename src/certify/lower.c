@@ -2,10 +2,14 @@
 #include <math.h>
 
 #include "certify/measure.h"
+#include "certify/quick.h"
 
 /* Joint blocks whose smaller side is larger than this are not enclosed: the certificate costs a
  * Cholesky factor of that size, several times. */
 static const size_t ENCLOSED_SIZE = 512;
+
+/* Products of fewer terms a head are a fraction of a millisecond in balls, and exact more often. */
+static const size_t FEW_TERMS = 1024;
 
 /* value = |image|/|v|, when its lower end is the best yet. */
 static bool improves(arb_t value, arb_srcptr image, size_t rows, arb_srcptr v, size_t cols,
@@ -39,13 +43,17 @@ void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem,
 {
     arb_mat_t v, joint, split;
 
+    value->split = false;
+    if (s->prec == TL_CERTIFY_FIRST_BITS && s->m * s->m * s->layer->values >= FEW_TERMS &&
+        problem->direction_kind != TL_DIRECTION_SPLIT &&
+        tl_certify_quick(value->ball, s, problem->direction))
+        return;
     arb_mat_init(v, (slong)s->m, (slong)s->d);
     tl_certify_matrix_set(v, problem->direction);
     arb_mat_init(joint, (slong)s->m, (slong)s->out);
     arb_mat_init(split, (slong)s->m, (slong)s->out);
     tl_certify_apply(s, v, joint, split);
     arb_set_si(value->ball, -1); /* below every quotient */
-    value->split = false;
     if (problem->direction_kind != TL_DIRECTION_SPLIT)
         (void)improves(value->ball, joint->entries, s->m * s->out, v->entries, s->m * s->d,
                        s->prec);
