@@ -9,7 +9,7 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
-enum { TOP_MOST = TL_TOP_SMALL };
+enum { TOP_MOST = TL_TOP_SMALL, TOP_FEW = 8 };
 
 /* Rows of G, N and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as
  * do the vectors. */
@@ -137,5 +137,10 @@ WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
     }
     t->positive = top_last(t, blocks);
 }
+
+/* The same with all that follows it, and the measure of v alone, for up to TOP_FEW columns
+ * (top_few.c). */
+void tl_top_round_few(top_state *t, double s);
+void tl_top_measure_few(top_state *t);
 
 #endif

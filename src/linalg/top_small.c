@@ -88,7 +88,6 @@ WIDE_BODY void round_body(top_state *t, double s, size_t blocks)
     }                                                               \
     WIDE_VARIANTS(round_##count, (top_state * t, double s), (t, s)) \
     WIDE_VARIANTS(measure_##count, (top_state * t), (t))
-BLOCKS(1)
 BLOCKS(2)
 BLOCKS(3)
 BLOCKS(4)
@@ -97,7 +96,7 @@ BLOCKS(4)
 #define BY_BLOCKS(f, values)      \
     switch (t->stride / 8) {      \
     case 1:                       \
-        WIDE_CALL(f##_1, values); \
+        tl_top_##f##_few values;  \
         break;                    \
     case 2:                       \
         WIDE_CALL(f##_2, values); \

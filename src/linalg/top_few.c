@@ -1,0 +1,104 @@
+/* A round of tl_top_small for up to eight columns. Everything waits for one pivot after the other,
+ * so that numbers on their own are faster than lanes, which would have to be taken apart; the order
+ * of every sum is that of the lanes. */
+#include <math.h>
+
+#include "linalg/top_factor.h"
+
+#define FEW_BODY static inline __attribute__((always_inline))
+
+/* As wide_sum; n is known to the compiler, here and below. */
+FEW_BODY double dot(size_t n, const double *x, const double *y)
+{
+    double t[TOP_FEW];
+    for (size_t i = 0; i < TOP_FEW; i++) t[i] = i < n ? x[i] * y[i] : 0.0;
+    return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
+}
+
+FEW_BODY void measured(top_state *t, size_t n, double *v)
+{
+    const double inverse = 1.0 / sqrt(dot(n, v, v));
+    double w[TOP_FEW] = {0};
+    for (size_t i = 0; i < n; i++) v[i] *= inverse;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) w[j] += v[i] * t->G[8 * i + j];
+    const double quotient = t->quotient = dot(n, v, w);
+    for (size_t i = 0; i < n; i++) w[i] -= quotient * v[i];
+    t->residual = sqrt(dot(n, w, w));
+    for (size_t i = 0; i < n; i++) {
+        t->v[i] = v[i];
+        t->w[i] = w[i];
+    }
+}
+
+FEW_BODY void rounded(top_state *t, size_t n, double s)
+{
+    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
+    t->positive = false;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        v[i] = t->v[i];
+#pragma GCC unroll 8
+        for (size_t j = i; j < n; j++) L[i][j] = -t->G[8 * i + j];
+        L[i][i] += s;
+    }
+#pragma GCC unroll 8
+    for (size_t k = 0; k < n; k++) {
+        if (!(L[k][k] > 0.0)) return;
+        double unit[TOP_FEW];
+        inverse[k] = 1.0 / L[k][k];
+#pragma GCC unroll 8
+        for (size_t j = k + 1; j < n; j++) unit[j] = L[k][j] * inverse[k];
+#pragma GCC unroll 8
+        for (size_t i = k + 1; i < n; i++) {
+#pragma GCC unroll 8
+            for (size_t j = i; j < n; j++) L[i][j] -= unit[i] * L[k][j];
+            v[i] -= v[k] * unit[i];
+        }
+#pragma GCC unroll 8
+        for (size_t j = k + 1; j < n; j++) L[k][j] = unit[j];
+    }
+#pragma GCC unroll 8
+    for (size_t k = n; k-- > 0;) {
+        v[k] *= inverse[k];
+#pragma GCC unroll 8
+        for (size_t j = n; j-- > k + 1;) v[k] -= L[k][j] * v[j];
+    }
+    t->positive = true;
+    measured(t, n, v);
+}
+
+#define FEW(n)                                           \
+    static void round_##n(top_state *t, double s)        \
+    {                                                    \
+        rounded(t, n, s);                                \
+    }                                                    \
+    static void measure_##n(top_state *t)                \
+    {                                                    \
+        double v[TOP_FEW];                               \
+        for (size_t i = 0; i < (n); i++) v[i] = t->v[i]; \
+        measured(t, n, v);                               \
+    }
+FEW(1)
+FEW(2)
+FEW(3)
+FEW(4)
+FEW(5)
+FEW(6)
+FEW(7)
+FEW(8)
+#undef FEW
+
+void tl_top_round_few(top_state *t, double s)
+{
+    static void (*const rounds[])(top_state *, double) = {round_1, round_2, round_3, round_4,
+                                                          round_5, round_6, round_7, round_8};
+    rounds[t->n - 1](t, s);
+}
+
+void tl_top_measure_few(top_state *t)
+{
+    static void (*const measures[])(top_state *) = {measure_1, measure_2, measure_3, measure_4,
+                                                    measure_5, measure_6, measure_7, measure_8};
+    measures[t->n - 1](t);
+}
