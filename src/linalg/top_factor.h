@@ -1,6 +1,6 @@
-/* The factorisation behind tl_top_small: s I - G = L D L' and v = L^-1 v, eight pivots at a time,
- * whose tile on the diagonal stays in registers. Every number has the pivots before it taken off in
- * their order, whatever the tiles. Internal to src/linalg. */
+/* The factorisation behind tl_top_small: s I - G = L D L' and v = L^-1 v, eight pivots at a time.
+ * Every number has the pivots before it taken off in their order, whatever the tiles. Internal to
+ * src/linalg. */
 #ifndef TIGHTLIP_LINALG_TOP_FACTOR_H
 #define TIGHTLIP_LINALG_TOP_FACTOR_H
 
@@ -19,15 +19,24 @@ typedef struct {
     double G[TOP_MOST * TOP_MOST]; /* M'M over its trace */
     double N[TOP_MOST * TOP_MOST]; /* s I - G: the diagonal changes with s */
     double L[TOP_MOST * TOP_MOST]; /* what is left to factorise */
-    double F[TOP_MOST * TOP_MOST]; /* the factor: columns as rows, zeros up to the diagonal in its
-                                      block */
+    double F[TOP_MOST * TOP_MOST]; /* the factor: columns as rows, behind the diagonal */
     double inverse[TOP_MOST];      /* of the pivots */
     double v[TOP_MOST], w[TOP_MOST];
     double quotient, residual; /* of v */
 } top_state;
 
-/* From TOP_BEHIND + 7 - k: 1 in lanes behind k. */
-static const double TOP_BEHIND[15] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+/* A tile on the diagonal of up to TOP_FEW rows, `stride` apart, with its part of v. */
+typedef struct {
+    size_t stride;
+    const double *left;           /* what is left to factorise: the upper half is read */
+    double *factor, *inverse, *v; /* rows of the unit factor behind the diagonal; 1 / pivots */
+} top_tile;
+
+/* top_few.c: numbers on their own. False at a pivot that is not positive. */
+bool tl_top_tile(size_t n, const top_tile *at);
+/* A round, and the measure of v alone, for up to TOP_FEW columns. */
+void tl_top_round_few(top_state *t, double s);
+void tl_top_measure_few(top_state *t);
 
 WIDE_BODY wide8 *top_block(double *x, size_t b)
 {
@@ -40,27 +49,16 @@ WIDE_BODY double *top_left(top_state *t, size_t b)
     return b ? t->L : t->N;
 }
 
-/* The tile of block b on the diagonal, of `rows` rows, known to the compiler. */
-WIDE_BODY bool top_pivots(top_state *t, size_t b, size_t stride, size_t rows)
+/* The tile of block b on the diagonal. */
+WIDE_BODY bool top_pivots(top_state *t, size_t b, size_t stride)
 {
-    const size_t at = 8 * b * stride + 8 * b;
-    double *F = t->F + at, *inverse = t->inverse + 8 * b, *left = top_left(t, b);
-    wide8 row[8], v = *top_block(t->v, b);
-    _Pragma("GCC unroll 8") for (size_t r = 0; r < rows; r++) row[r] =
-        *(wide8 *)(left + at + r * stride);
-    _Pragma("GCC unroll 8") for (size_t k = 0; k < rows; k++)
-    {
-        const double pivot = row[k][k];
-        if (!(pivot > 0.0)) return false;
-        inverse[k] = 1.0 / pivot;
-        wide8 unit = row[k] * inverse[k];
-        _Pragma("GCC unroll 8") for (size_t i = k + 1; i < rows; i++) row[i] -= unit[i] * row[k];
-        unit *= *(const wide8 *)(TOP_BEHIND + 7 - k);
-        *(wide8 *)(F + k * stride) = unit;
-        v -= v[k] * unit;
-    }
-    *top_block(t->v, b) = v;
-    return true;
+    const size_t at = 8 * b * stride + 8 * b, rows = t->n - 8 * b;
+    const top_tile tile = {.stride = stride,
+                           .left = top_left(t, b) + at,
+                           .factor = t->F + at,
+                           .inverse = t->inverse + 8 * b,
+                           .v = t->v + 8 * b};
+    return tl_top_tile(rows < 8 ? rows : 8, &tile);
 }
 
 /* Block c of the rows of block b, behind it. */
@@ -100,29 +98,6 @@ WIDE_BODY void top_behind(top_state *t, size_t b, size_t r, size_t c, size_t str
     }
 }
 
-WIDE_BODY bool top_last(top_state *t, size_t blocks)
-{
-    const size_t b = blocks - 1, stride = 8 * blocks;
-    switch (t->n - 8 * b) {
-    case 1:
-        return top_pivots(t, b, stride, 1);
-    case 2:
-        return top_pivots(t, b, stride, 2);
-    case 3:
-        return top_pivots(t, b, stride, 3);
-    case 4:
-        return top_pivots(t, b, stride, 4);
-    case 5:
-        return top_pivots(t, b, stride, 5);
-    case 6:
-        return top_pivots(t, b, stride, 6);
-    case 7:
-        return top_pivots(t, b, stride, 7);
-    default:
-        return top_pivots(t, b, stride, 8);
-    }
-}
-
 /* Stops at a pivot that is not positive. */
 WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
 {
@@ -130,17 +105,12 @@ WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
     t->positive = false;
     for (size_t i = 0; i < n; i++) t->N[i * stride + i] = s - t->G[i * stride + i];
     for (size_t b = 0; b + 1 < blocks; b++) {
-        if (!top_pivots(t, b, stride, 8)) return;
+        if (!top_pivots(t, b, stride)) return;
         for (size_t c = b + 1; c < blocks; c++) top_across(t, b, c, stride);
         for (size_t r = b + 1; r < blocks; r++)
             for (size_t c = r; c < blocks; c++) top_behind(t, b, r, c, stride);
     }
-    t->positive = top_last(t, blocks);
+    t->positive = top_pivots(t, blocks - 1, stride);
 }
-
-/* The same with all that follows it, and the measure of v alone, for up to TOP_FEW columns
- * (top_few.c). */
-void tl_top_round_few(top_state *t, double s);
-void tl_top_measure_few(top_state *t);
 
 #endif

@@ -31,20 +31,13 @@ FEW_BODY void measured(top_state *t, size_t n, double *v)
     }
 }
 
-FEW_BODY void rounded(top_state *t, size_t n, double s)
+/* L D L' of the n x n tile L, upper half, whose rows become those of the unit factor; v = L^-1 v.
+ * False at a pivot that is not positive. */
+FEW_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, double *v)
 {
-    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
-    t->positive = false;
-#pragma GCC unroll 8
-    for (size_t i = 0; i < n; i++) {
-        v[i] = t->v[i];
-#pragma GCC unroll 8
-        for (size_t j = i; j < n; j++) L[i][j] = -t->G[8 * i + j];
-        L[i][i] += s;
-    }
 #pragma GCC unroll 8
     for (size_t k = 0; k < n; k++) {
-        if (!(L[k][k] > 0.0)) return;
+        if (!(L[k][k] > 0.0)) return false;
         double unit[TOP_FEW];
         inverse[k] = 1.0 / L[k][k];
 #pragma GCC unroll 8
@@ -58,20 +51,58 @@ FEW_BODY void rounded(top_state *t, size_t n, double s)
 #pragma GCC unroll 8
         for (size_t j = k + 1; j < n; j++) L[k][j] = unit[j];
     }
+    return true;
+}
+
+FEW_BODY void rounded(top_state *t, size_t n, double s)
+{
+    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        v[i] = t->v[i];
+#pragma GCC unroll 8
+        for (size_t j = i; j < n; j++) L[i][j] = -t->G[8 * i + j];
+        L[i][i] += s;
+    }
+    t->positive = pivots(n, L, inverse, v);
+    if (!t->positive) return;
 #pragma GCC unroll 8
     for (size_t k = n; k-- > 0;) {
         v[k] *= inverse[k];
 #pragma GCC unroll 8
         for (size_t j = n; j-- > k + 1;) v[k] -= L[k][j] * v[j];
     }
-    t->positive = true;
     measured(t, n, v);
+}
+
+FEW_BODY bool tile(size_t n, const top_tile *at)
+{
+    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        v[i] = at->v[i];
+#pragma GCC unroll 8
+        for (size_t j = i; j < n; j++) L[i][j] = at->left[i * at->stride + j];
+    }
+    if (!pivots(n, L, inverse, v)) return false;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        at->v[i] = v[i];
+        at->inverse[i] = inverse[i];
+#pragma GCC unroll 8
+        for (size_t j = i + 1; j < n; j++) at->factor[i * at->stride + j] = L[i][j];
+    }
+    return true;
 }
 
 #define FEW(n)                                           \
     static void round_##n(top_state *t, double s)        \
     {                                                    \
         rounded(t, n, s);                                \
+    }                                                    \
+    static bool tile_##n(const top_tile *at)             \
+    {                                                    \
+        return tile(n, at);                              \
     }                                                    \
     static void measure_##n(top_state *t)                \
     {                                                    \
@@ -101,4 +132,11 @@ void tl_top_measure_few(top_state *t)
     static void (*const measures[])(top_state *) = {measure_1, measure_2, measure_3, measure_4,
                                                     measure_5, measure_6, measure_7, measure_8};
     measures[t->n - 1](t);
+}
+
+bool tl_top_tile(size_t n, const top_tile *at)
+{
+    static bool (*const tiles[])(const top_tile *) = {tile_1, tile_2, tile_3, tile_4,
+                                                      tile_5, tile_6, tile_7, tile_8};
+    return tiles[n - 1](at);
 }
