@@ -212,7 +212,8 @@ static tl_status prepare(tl_certify_run *run, tl_certificate *out, tl_error *err
     out->norm_v = calloc(heads, sizeof *out->norm_v);
     out->bound = calloc(bounds, sizeof *out->bound);
     run->log_value = calloc(bounds, sizeof *run->log_value);
-    if (!out->norm_a || !out->norm_v || !out->bound || !run->log_value)
+    run->declined = calloc(bounds, sizeof *run->declined);
+    if (!out->norm_a || !out->norm_v || !out->bound || !run->log_value || !run->declined)
         return tl_fail(err, TL_ERR_MEMORY, "out of memory for a certificate");
     tl_status status = tl_certify_check(problem, out->norm, err);
     if (status != TL_OK || problem->domain) return status;
@@ -252,6 +253,7 @@ tl_status tl_certify_problem(const tl_problem *problem, const tl_certify_setting
     if (status == TL_OK && out->verdict != TL_VERDICT_OUTSIDE) status = decide(&run, out, err);
     if (status != TL_OK) tl_certificate_clear(out);
     free(run.log_value);
+    free(run.declined);
     tl_domain_free(run.enclosing);
     return status;
 }

@@ -10,6 +10,8 @@ typedef struct {
     const tl_domain *domain;      /* the file's, or enclosing */
     tl_domain *enclosing;         /* owned, or NULL */
     double *log_value;            /* owned: of every bound by tightlip/bounds.h, where it applies */
+    bool *declined;               /* owned: slow formulas that had no value once; they choose by
+                                     doubles and boxes, which more bits do not change */
 } tl_certify_run;
 
 void tl_certify_round(tl_enclosure *out, const arb_t ball, slong prec);

@@ -145,12 +145,14 @@ static void stand(const tl_certify_run *run, const tl_certify_facts *f, const ar
     if (!row->applicable) return;
     arb_init(bound);
     const bool quick = tl_certify_has_quick_formula(row->bound->key, f->heads);
-    if (run->settings.lower_only || (!run->settings.boxes && !quick))
+    if (run->settings.lower_only || (!run->settings.boxes && !quick) || run->declined[i])
         tl_certify_from_logarithm(bound, run->log_value[i]);
     else if (!quick && row->enclosed && isfinite(row->value.high.value))
         arb_set_d(bound, row->value.high.value); /* a maximum over boxes gains nothing by digits */
     else
         row->enclosed = bound_ball(bound, row->bound, f, run->log_value[i]);
+    run->declined[i] = run->declined[i] || (run->settings.boxes && !run->settings.lower_only &&
+                                            !quick && !row->enclosed);
     tl_certify_round(&row->value, bound, f->prec);
     if (!row->enclosed) row->value.low = (tl_certified){.text = "0", .log10 = -(double)INFINITY};
     if (row->bound->norm == out->norm) row->standing = tl_certify_compare(bound, value, last);
