@@ -45,6 +45,7 @@ FEW_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, doub
 #pragma GCC unroll 8
         for (size_t i = k + 1; i < n; i++) {
 #pragma GCC unroll 8
+            /* cppcheck-suppress uninitvar ; set from k + 1 on */
             for (size_t j = i; j < n; j++) L[i][j] -= unit[i] * L[k][j];
             v[i] -= v[k] * unit[i];
         }
