@@ -8,12 +8,11 @@
  *
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
- * causal-riccati, causal-sharp where that may be the least, masked-sharp there too, for masks in
- * several parts, above 256 tokens and where all see all, l2-2 and l2-ball for three tokens of head
- * width 2 or more and for five on a line, kernel above width 64, lofast of several heads above 128
- * rows and columns of the Jacobian, and row-fro from 2^53 tokens on; every other is in ball
- * arithmetic. Whether the hypotheses of a bound hold is asked there for all. Bounds on moves from
- * the centre of a Frobenius ball (lofast) apply where the tokens are that centre.
+ * masked-sharp where a part of no special kind has more than 512 tokens, l2-2 and l2-ball for three
+ * tokens of head width 2 or more and for five on a line, kernel above width 64, lofast of several
+ * heads above 128 rows and columns of the Jacobian, and row-fro from 2^53 tokens on; every other is
+ * in ball arithmetic. Whether the hypotheses of a bound hold is asked there for all. Bounds on
+ * moves from the centre of a Frobenius ball (lofast) apply where the tokens are that centre.
  *
  * Kinds: dot, l2 (also untied or without the factor A), sigmoid, cosine; several heads, biases,
  * output matrix; any mask with all tokens written out. Norms: 2, inf, 1, fro; inf2 from below.
@@ -63,11 +62,12 @@ TL_MUST_USE tl_status tl_certify_lower(const tl_problem *problem, tl_certified_l
 
 /* upper[i]: bound i, `count` of them, rounded up, for the layer and tokens of problem on its
  * domain: by the formula in ball arithmetic where there is one that takes milliseconds (not sharp,
- * causal-sharp, masked-sharp, ellipsoid, row-fro, numerical-range, l2-2, l2-ball, l2-form-b to -d,
- * nor lofast of several heads, which is about the tokens with epsilon from a Frobenius ball), else
- * from value[i]. Where value[i] does not apply, upper[i] is "inf". value[i] must come from
- * tl_bound_evaluate at a query of the same layer, tokens and ball. Errors: TL_ERR_ARGUMENT (no
- * domain), as tl_certify_lower. Cost: the norms of the matrices, under 1 ms for d <= 4. */
+ * causal-riccati, causal-sharp, masked-sharp, ellipsoid, row-fro, numerical-range, l2-2, l2-ball,
+ * l2-form-b to -d, nor lofast of several heads, which is about the tokens with epsilon from a
+ * Frobenius ball), else from value[i]. Where value[i] does not apply, upper[i] is "inf". value[i]
+ * must come from tl_bound_evaluate at a query of the same layer, tokens and ball. Errors:
+ * TL_ERR_ARGUMENT (no domain), as tl_certify_lower. Cost: the norms of the matrices, under 1 ms for
+ * d <= 4. */
 TL_MUST_USE tl_status tl_certify_upper(const tl_problem *problem, size_t count,
                                        const tl_bound *const *bound, const tl_bound_value *value,
                                        tl_certified *upper, tl_error *err);
@@ -115,9 +115,9 @@ typedef struct {
     long most_bits;      /* 0: TL_CERTIFY_MOST_BITS */
     bool lower_only;     /* bounds by tightlip/bounds.h alone: for wide layers at many tokens, where
                             formulas in ball arithmetic take long */
-    bool boxes;     /* maxima over boxes (sharp, causal-sharp, masked-sharp, ellipsoid, row-fro,
-                       numerical-range, l2-2, l2-ball) and lofast of several heads in ball
-                       arithmetic too: up to some seconds each; else as lower_only */
+    bool boxes; /* maxima over boxes (sharp, causal-riccati, causal-sharp, masked-sharp, ellipsoid,
+                   row-fro, numerical-range, l2-2, l2-ball) and lofast of several heads in ball
+                   arithmetic too: up to some seconds each; else as lower_only */
     bool norm_only; /* the norm alone: neither bounds nor norms of the matrices */
     double slack;   /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
                        precision leaves */

@@ -99,24 +99,6 @@ static void w_infinity(arb_t value, const tl_certify_facts *f, size_t h)
     arb_clear(c);
 }
 
-void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
-{
-    arb_t c, t;
-
-    arb_init(c);
-    arb_init(t);
-    tl_certify_g_centred(value, c, f, h);
-    arb_mul_2exp_si(value, value, 1);
-    arb_expm1(t, value, f->prec);
-    arb_sqrtpos(t, t, f->prec);
-    arb_add_ui(t, t, 2, f->prec);
-    arb_add_ui(value, value, 1, f->prec);
-    arb_mul(value, value, t, f->prec);
-    arb_add(value, value, c, f->prec);
-    arb_clear(t);
-    arb_clear(c);
-}
-
 void tl_certify_sigmoid_suprema(arb_t top, arb_t change, const tl_certify_facts *f, size_t h)
 {
     arb_t g, t, nearest;
@@ -182,6 +164,7 @@ static const formula table[] = {
     {"sharp-inf2", false, false, QUICK, sharp_inf2, NULL},
     {"w-infinity", false, false, QUICK, w_infinity, NULL},
     {"causal-closed", false, false, QUICK, tl_certify_causal_closed, NULL},
+    {"causal-riccati", false, false, SLOW, tl_certify_causal_riccati, NULL},
     {"causal-sharp", false, false, SLOW, tl_certify_causal_sharp, NULL},
     {"masked-sharp", true, false, SLOW, tl_certify_masked_sharp, NULL},
     {"sigmoid", true, false, QUICK, sigmoid, NULL},

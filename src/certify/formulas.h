@@ -13,9 +13,9 @@ void tl_certify_schur(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 /* (1 + 2g)((e^(2g) - 1)^(1/2) + 2) + c */
 void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h);
-/* +inf where it is above 2 tau_mf + c: there the profile of rows may say less. */
+void tl_certify_causal_riccati(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h);
-/* Also for masks of more than 256 tokens, in several parts, and where all see all. */
+/* +inf where a part in which tokens see neither all nor one after the other is above 512 tokens. */
 void tl_certify_masked_sharp(arb_t value, const tl_certify_facts *f, size_t h);
 void tl_certify_numerical_range(arb_t value, const tl_certify_facts *f, size_t h);
 /* +inf for widths above 64; README section 15. */

@@ -1,5 +1,6 @@
-/* causal-sharp in ball arithmetic: the merge of rows, the joint row of two tokens, Hardy's weights
- * and the closed form. Statements: src/bounds/README.md section 7. */
+/* causal-riccati and causal-sharp in ball arithmetic: a profile of rows, the merge of rows, the
+ * joint row of two tokens, Hardy's weights and the closed form. Statements: src/bounds/README.md
+ * section 7. */
 #include <math.h>
 
 #include "certify/causal.h"
@@ -113,47 +114,115 @@ static void pair(arb_t value, const tl_certify_size *s)
     arb_clear(t);
 }
 
-void tl_certify_causal_keep(arb_t value, const tl_certify_size *s, const arb_t tau2)
+/* ||T|| <= (1 + 2g) ((e^(2g) - 1)^(1/2) + 2) */
+static void closed(arb_t value, const tl_certify_size *s)
 {
-    arb_t every;
+    arb_t t;
+
+    arb_init(t);
+    arb_mul_2exp_si(t, s->g, 1);
+    arb_expm1(value, t, s->prec);
+    arb_sqrtpos(value, value, s->prec);
+    arb_add_ui(value, value, 2, s->prec);
+    arb_add_ui(t, t, 1, s->prec);
+    arb_mul(value, value, t, s->prec);
+    arb_clear(t);
+}
+
+void tl_certify_causal_at_once(arb_t value, const tl_certify_size *s, const arb_t tau2)
+{
+    arb_t other;
+
+    arb_init(other);
+    closed(value, s);
+    hardy(other, s, tau2);
+    tl_certify_take_least(value, other, s->prec);
+    arb_clear(other);
+}
+
+void tl_certify_causal_take_every(arb_t value, const tl_certify_size *s, const arb_t tau2,
+                                  const arb_t density)
+{
+    arb_t every, root;
 
     arb_init(every);
+    arb_init(root);
+    arb_sqrtpos(root, density, s->prec);
     arb_sqrtpos(every, tau2, s->prec);
     arb_mul_2exp_si(every, every, 1);
+    arb_mul(every, every, root, s->prec);
     arb_add(every, every, s->c, s->prec);
-    if (!arb_le(value, every)) arb_pos_inf(value);
+    if (!arb_le(value, every)) {
+        tl_certify_causal_every(every, s);
+        arb_mul(every, every, root, s->prec);
+        arb_add(every, every, s->c, s->prec);
+        tl_certify_take_least(value, every, s->prec);
+    }
+    arb_clear(root);
     arb_clear(every);
 }
 
-void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h)
+void tl_certify_causal_size(arb_t value, const tl_certify_size *s)
 {
-    tl_certify_size s;
     arb_t tau2, other;
 
-    if (!f->infinite && fmpz_is_one(f->n)) {
+    if (!s->infinite && fmpz_is_one(s->n)) {
         arb_one(value);
         return;
     }
     arb_init(tau2);
     arb_init(other);
-    tl_certify_size_init(&s, f);
-    tl_certify_size_of_head(&s, f, h);
-    tl_certify_mean_field_square(tau2, &s);
-    tl_certify_causal_closed(value, f, h);
-    hardy(other, &s, tau2);
-    arb_add(other, other, s.c, f->prec);
-    arb_min(value, value, other, f->prec);
-    if (!s.infinite && fmpz_bits(s.n) <= 53 && tl_certify_up(s.g) < 1e6 &&
-        tl_certify_up(s.c) < 1e12) {
-        tl_certify_causal_rows(other, &s, tau2);
-        tl_certify_take_least(value, other, f->prec);
-        if (fmpz_cmp_ui(s.n, 2) == 0) {
-            pair(other, &s);
-            arb_min(value, value, other, f->prec);
+    tl_certify_mean_field_square(tau2, s);
+    tl_certify_causal_at_once(value, s, tau2);
+    arb_add(value, value, s->c, s->prec);
+    if (!s->infinite && fmpz_bits(s->n) <= 53 && tl_certify_up(s->g) < 1e6 &&
+        tl_certify_up(s->c) < 1e12) {
+        tl_certify_causal_rows(other, s, tau2);
+        tl_certify_take_least(value, other, s->prec);
+        if (fmpz_cmp_ui(s->n, 2) == 0) {
+            pair(other, s);
+            arb_min(value, value, other, s->prec);
         }
     }
-    tl_certify_causal_keep(value, &s, tau2);
-    tl_certify_size_clear(&s);
+    arb_one(other);
+    tl_certify_causal_take_every(value, s, tau2, other);
     arb_clear(other);
     arb_clear(tau2);
+}
+
+void tl_certify_causal_sharp(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    tl_certify_size s;
+
+    tl_certify_size_init(&s, f);
+    tl_certify_size_of_head(&s, f, h);
+    tl_certify_causal_size(value, &s);
+    tl_certify_size_clear(&s);
+}
+
+void tl_certify_causal_riccati(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    tl_certify_size s;
+    arb_t other;
+
+    arb_init(other);
+    tl_certify_size_init(&s, f);
+    tl_certify_size_of_head(&s, f, h);
+    closed(value, &s);
+    tl_certify_causal_every(other, &s);
+    tl_certify_take_least(value, other, f->prec);
+    arb_add(value, value, s.c, f->prec);
+    tl_certify_size_clear(&s);
+    arb_clear(other);
+}
+
+void tl_certify_causal_closed(arb_t value, const tl_certify_facts *f, size_t h)
+{
+    tl_certify_size s;
+
+    tl_certify_size_init(&s, f);
+    tl_certify_size_of_head(&s, f, h);
+    closed(value, &s);
+    arb_add(value, value, s.c, f->prec);
+    tl_certify_size_clear(&s);
 }

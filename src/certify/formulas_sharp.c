@@ -22,15 +22,20 @@ static void take_pair(arb_t value, const tl_certify_facts *f, size_t h)
     arb_clear(g);
 }
 
+void tl_certify_sharp_of(arb_t value, const tl_certify_facts *f, size_t h, const tl_certify_size *s)
+{
+    tl_certify_sharp_size(value, s);
+    if (!s->infinite && fmpz_cmp_ui(s->n, 2) == 0 && arb_is_zero(f->head[h].bias))
+        take_pair(value, f, h);
+}
+
 void tl_certify_sharp(arb_t value, const tl_certify_facts *f, size_t h)
 {
     tl_certify_size s;
 
     tl_certify_size_init(&s, f);
     tl_certify_size_of_head(&s, f, h);
-    tl_certify_sharp_size(value, &s);
-    if (!f->infinite && fmpz_cmp_ui(f->n, 2) == 0 && arb_is_zero(f->head[h].bias))
-        take_pair(value, f, h);
+    tl_certify_sharp_of(value, f, h, &s);
     tl_certify_size_clear(&s);
 }
 

@@ -67,5 +67,8 @@ void tl_certify_row_frobenius(arb_t value, const tl_certify_facts *f, size_t h, 
 void tl_certify_pair_norm(arb_t value, const arb_t g, const arb_t least, const arb_t most);
 /* All but that; 1 for one token. */
 void tl_certify_sharp_size(arb_t value, const tl_certify_size *s);
+/* `sharp` for s, of head h but for its number of tokens. */
+void tl_certify_sharp_of(arb_t value, const tl_certify_facts *f, size_t h,
+                         const tl_certify_size *s);
 
 #endif
