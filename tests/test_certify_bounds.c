@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,38 @@ Test(certify_bounds, two_writings_agree)
     }
     for (size_t i = 0; i < ENCLOSED; i++)
         cr_expect(seen[i] > 0, "%s never applied", enclosed[i].key);
+}
+
+/* Two heads at so many tokens that their joint matrix has more than 128 rows. */
+Test(certify_bounds, lofast_of_heads_at_many_tokens)
+{
+    enum { MANY = 90 };
+    const tl_certify_settings settings = {.boxes = true};
+    char tokens[16 * MANY] = "";
+    size_t used = 0;
+    tl_problem problem;
+
+    for (int i = 0; i < MANY; i++)
+        used += (size_t)snprintf(tokens + used, sizeof tokens - used, "%s[%d,%d]", i ? "," : "",
+                                 i % 3 - 1, i % 7 - 3);
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'A':[[0.5,-1],"
+              "[0.25,1]],'V':[[1,2],[0.5,-1]]},{'A':[[0,1],[-1,0]],'V':[[1,0],[1,1]]}]},"
+              "'tokens':[%s],'domain':{'kind':'frobenius-ball','epsilon':0.5}}",
+              tokens);
+    tl_certificate c = certify(&problem, &settings);
+    size_t seen = 0;
+    for (size_t j = 0; j < c.bounds; j++) {
+        const tl_certified_bound *row = &c.bound[j];
+        if (strcmp(row->bound->key, "lofast") != 0) continue;
+        const double log_value = log_double(&problem, row->bound) / log(10);
+        cr_expect(row->applicable && row->enclosed);
+        cr_expect_float_eq(row->value.high.log10, log_value, 1e-11 * (1 + fabs(log_value)));
+        seen++;
+    }
+    cr_expect_eq(seen, 1);
+    tl_certificate_clear(&c);
+    tl_problem_clear(&problem);
 }
 
 /* What `run` asks for: the upper ends alone. */

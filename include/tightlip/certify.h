@@ -10,7 +10,7 @@
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
  * masked-sharp where a part of no special kind has more than 512 tokens, l2-2 and l2-ball for three
  * tokens of head width 2 or more and for five on a line, kernel above width 64, lofast of several
- * heads above 128 rows and columns of the Jacobian, and row-fro from 2^53 tokens on; every other is
+ * heads above 512 rows and columns of the Jacobian, and row-fro from 2^53 tokens on; every other is
  * in ball arithmetic. Whether the hypotheses of a bound hold is asked there for all. Bounds on
  * moves from the centre of a Frobenius ball (lofast) apply where the tokens are that centre.
  *

@@ -37,7 +37,7 @@ void tl_certify_sharp_local(arb_t value, const tl_certify_facts *f);
 /* About the centre of a Frobenius ball; +inf on other domains. */
 void tl_certify_local_ball(arb_t value, const tl_certify_facts *f);
 /* At the tokens, epsilon from the domain; +inf where the domain is no Frobenius ball, and lofast of
- * several heads beyond 128 rows or columns. */
+ * several heads beyond 512 rows or columns. */
 void tl_certify_lofast(arb_t value, const tl_certify_facts *f);
 void tl_certify_lofast_fine(arb_t value, const tl_certify_facts *f);
 void tl_certify_lofast_coarse(arb_t value, const tl_certify_facts *f);

@@ -2,7 +2,7 @@
 #include "certify/formulas.h"
 
 /* Rows or columns of the joint linear part of several heads, at most. */
-enum { LARGEST = 128 };
+enum { LARGEST = 512 };
 
 typedef enum { WHOLE, FINE, COARSE } lofast_form;
 
