@@ -63,7 +63,7 @@ static tl_status measure(const tl_certify_run *run, tl_certify_state *s, tl_cert
     tl_status status = TL_OK;
 
     arf_pos_inf(high);
-    if (directed) tl_certify_at_direction(s, problem, value);
+    if (directed) tl_certify_at_direction(s, problem, false, value);
     if (out->norm == TL_NORM_INF2) tl_certify_movement(s, value);
     out->has_upper = out->norm != TL_NORM_INF2 && (!directed || run->settings.enclose);
     if (!out->has_upper) return TL_OK;

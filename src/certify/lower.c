@@ -38,13 +38,13 @@ static bool improves(arb_t value, arb_srcptr image, size_t rows, arb_srcptr v, s
     return better;
 }
 
-void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem,
+void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem, bool quick,
                              tl_certify_value *value)
 {
     arb_mat_t v, joint, split;
 
     value->split = false;
-    if (s->prec == TL_CERTIFY_FIRST_BITS && s->m * s->m * s->layer->values >= FEW_TERMS &&
+    if (quick && s->prec == TL_CERTIFY_FIRST_BITS && s->m * s->m * s->layer->values >= FEW_TERMS &&
         problem->direction_kind != TL_DIRECTION_SPLIT &&
         tl_certify_quick(value->ball, s, problem->direction))
         return;
@@ -155,7 +155,7 @@ static tl_status lower_at(const tl_problem *problem, tl_norm norm, slong prec,
 
     if (status != TL_OK) return status;
     if (norm == TL_NORM_2)
-        tl_certify_at_direction(&s, problem, value);
+        tl_certify_at_direction(&s, problem, true, value);
     else if (norm == TL_NORM_INF2)
         tl_certify_movement(&s, value);
     else

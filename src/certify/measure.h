@@ -10,8 +10,9 @@ typedef struct {
     size_t atom;
 } tl_certify_value;
 
-/* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. */
-void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem,
+/* The best quotient that the direction gives: its lower end is a lower bound of ||J||_2. quick: in
+ * pairs of doubles where they are enough; else in balls. */
+void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem, bool quick,
                              tl_certify_value *value);
 /* A lower bound of the (inf,2) norm, by ascent. */
 void tl_certify_movement(const tl_certify_state *s, tl_certify_value *value);

@@ -3,8 +3,11 @@
 are processors, those with most to read first: one that takes minutes is not to begin last.
 
 Every witness must be confirmed, and the value it claims must lie in the certified interval widened
-by the rounding of double precision, relative 1e-10. Prints what does not, and one line in all."""
+by the rounding of double precision, relative 1e-10. What a record has as certified, from the product
+of `run`, must be the lower end that `verify` finds to a relative 1e-15. Prints what does not hold, and
+one line in all."""
 import concurrent.futures
+import decimal
 import json
 import math
 import os
@@ -13,6 +16,7 @@ import subprocess
 import sys
 
 SLACK = 1e-10
+SAME = decimal.Decimal("1e-15")
 
 
 def outside(item):
@@ -24,6 +28,24 @@ def outside(item):
     upper = math.log10(float(mantissa)) + int(exponent or 0)
     claim = item["claimed"]["log10"]
     return max(lower - claim, claim - upper)
+
+
+def recorded(item, records):
+    """What the record of a cell says is certified, or None where there is none."""
+    path, _, line = item["file"].rpartition(":")
+    if not line.isdigit():
+        return None
+    if path not in records:
+        with open(path, encoding="utf-8") as lines:
+            records[path] = [json.loads(text) for text in lines]
+    return records[path][int(line) - 1].get("lower", {}).get("certified")
+
+
+def differs(item, certified):
+    if certified is None:
+        return False
+    ours, theirs = decimal.Decimal(certified), decimal.Decimal(item["lower"])
+    return abs(ours - theirs) > SAME * abs(theirs)
 
 
 def verified(directory):
@@ -43,12 +65,17 @@ def main():
     directories = sorted(sys.argv[2:], key=size, reverse=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         items = [item for part in pool.map(verified, directories) for item in part]
-    wrong, widest = 0, 0.0
+    wrong, widest, compared, records = 0, 0.0, 0, {}
     for item in items:
         if item["verdict"] != "confirmed":
             print(f"{item['file']}: {item['verdict']} {' '.join(item.get('refutes', []))}")
             wrong += 1
             continue
+        certified = recorded(item, records)
+        compared += certified is not None
+        if differs(item, certified):
+            print(f"{item['file']}: {certified} in the record, {item['lower']} by verify")
+            wrong += 1
         distance = outside(item) * math.log(10)
         widest = max(widest, distance)
         if distance > SLACK:
@@ -56,8 +83,8 @@ def main():
                   f"certified [{item['lower']}, {item['upper']}]")
             wrong += 1
     below = sum(item["upper"] is None for item in items)
-    print(f"{len(items)} witnesses certified, {below} of them from below alone, {wrong} wrong; the double "
-          f"values lie within a relative {widest:.1e} of their intervals")
+    print(f"{len(items)} witnesses certified, {below} of them from below alone, {compared} as their records say, "
+          f"{wrong} wrong; the double values lie within a relative {widest:.1e} of their intervals")
     sys.exit(1 if wrong or not items else 0)
 
 
