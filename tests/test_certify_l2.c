@@ -2,6 +2,7 @@
  * rounded up and choose their parameters by themselves, and against a plain evaluation at the same
  * ones. */
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 
 #include "bounds/l2_norm.h"
@@ -146,4 +147,37 @@ Test(certify_l2, few_tokens)
     }
     arb_clear(value);
     fmpz_clear(n);
+}
+
+/* Where the lemma says nothing, the columns say nothing either. */
+Test(certify_l2, columns_outside_the_lemma)
+{
+    static const struct {
+        tl_certify_l2_choice at;
+        bool inside;
+    } rows[] = {{{.x = 0.5, .p = 1}, true},
+                {{.x = 0.5, .p = 2}, true},
+                {{.x = 0.5, .p = 1.5, .e = 0.25}, true},
+                {{.x = 0.5, .p = 1 - DBL_EPSILON}, false},
+                {{.x = 0.5, .p = 2 + 2 * DBL_EPSILON}, false},
+                {{.x = 0.5, .p = 2.5, .e = 0.25}, false},
+                {{.x = 0.5, .p = 1, .e = -0.25}, false},
+                {{.x = 0.5, .p = 1, .e = 1.25}, false},
+                {{.x = -0.5, .p = 1}, false},
+                {{.x = (double)NAN, .p = 1}, false}};
+    tl_certify_l2_size size;
+    fmpz_t n;
+    arb_t value;
+
+    fmpz_init_set_ui(n, 17);
+    arb_init(value);
+    tl_certify_l2_size_init(&size, n, 3, NULL, TL_CERTIFY_FIRST_BITS);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tl_certify_l2_columns(value, &size, &rows[i].at);
+        cr_expect_eq(arb_is_finite(value) != 0, rows[i].inside, "row %zu", i);
+    }
+    tl_certify_l2_size_clear(&size);
+    arb_clear(value);
+    fmpz_clear(n);
+    tl_certify_cleanup();
 }

@@ -1,5 +1,5 @@
-/* Parameters of the forms of L2 attention, in doubles: any of them gives a bound, so nothing here
- * is certified. The maximum inside a form is taken over a grid. */
+/* Parameters of the forms of L2 attention, in doubles: nothing here is certified, the forms look at
+ * what they need of them. The maximum inside a form is taken over a grid. */
 #include <math.h>
 
 #include "certify/boxes.h"

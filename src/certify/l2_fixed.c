@@ -158,7 +158,7 @@ static double end_of_range(const distances *f)
     return t;
 }
 
-/* (L1 + L2 Q)^(1/2), L2 the largest G/H; L1 > D_m^2. */
+/* (L1 + L2 Q)^(1/2), L2 the largest G/H; L1 > D_m^2 and kappa > 0. */
 void tl_certify_l2_form_d(arb_t value, const tl_certify_l2_size *size)
 {
     const slong prec = size->prec;
@@ -186,7 +186,7 @@ void tl_certify_l2_form_d(arb_t value, const tl_certify_l2_size *size)
     arb_neg(t, t);
     arb_set_d(f.g, at.lambda);
     arb_add(t, t, f.g, prec);
-    if (!arb_is_positive(t)) arb_pos_inf(value);
+    if (!arb_is_positive(t) || !(at.kappa > 0)) arb_pos_inf(value);
     distances_clear(&f);
     arb_clear(t);
 }

@@ -31,8 +31,9 @@ tl_certify_l2_form tl_certify_l2_form_a, tl_certify_l2_form_b, tl_certify_l2_for
  * tokens (17.6); n >= 1. +inf where balls know less than doubles: three tokens, five on a line. */
 void tl_certify_l2_norm(arb_t value, const fmpz_t n, ulong width, const arb_t l, slong prec);
 
-/* Parameters of the forms, any of which gives a bound: found in doubles. Form B: x; C: x, lambda
- * and p; D: all. lambda is L1 of form D. */
+/* Parameters of the forms, found in doubles: a bound at any of them with x, kappa > 0, p in [1, 2],
+ * e in [0, 1) and lambda as the form wants it. Form B: x; C: x, lambda and p; D: all. lambda is L1
+ * of form D. */
 typedef struct {
     double x, lambda, p, e, kappa;
 } tl_certify_l2_choice;
@@ -41,7 +42,8 @@ tl_certify_l2_choice tl_certify_l2_choose_b(const tl_certify_l2_size *size);
 tl_certify_l2_choice tl_certify_l2_choose_c(const tl_certify_l2_size *size);
 tl_certify_l2_choice tl_certify_l2_choose_d(const tl_certify_l2_size *size);
 
-/* The column constant of 17.1 at b = 4/x, times (n-1)^(1-1/p). */
+/* The column constant of 17.1 at b = 4/x, times (n-1)^(1-1/p); no finite ball where x, p or e are
+ * not as above. */
 void tl_certify_l2_columns(arb_t value, const tl_certify_l2_size *size,
                            const tl_certify_l2_choice *at);
 
