@@ -101,6 +101,9 @@ Test(certify_star, claims)
         cr_expect_eq(c.verdict, star.has_value ? rows[i % 5].verdict : TL_VERDICT_NO_CLAIM,
                      "%zu: %s, %s", i, tl_verdict_name(c.verdict), c.why);
         cr_expect_eq(tl_certificate_contradicts(&c), c.verdict == TL_VERDICT_BELOW);
+        /* Symmetric moves say nothing from above. */
+        cr_expect(!c.has_upper && strcmp(c.norm_at_x.high.text, "inf") == 0 &&
+                  isinf(c.norm_at_x.high.value));
         for (size_t j = 0; j < c.bounds; j++) {
             const tl_certified_bound *row = &c.bound[j];
             const bool spectral = row->applicable && row->bound->norm == TL_NORM_2;

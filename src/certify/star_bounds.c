@@ -180,6 +180,8 @@ static tl_status pass(const tl_certified_star *star, const tl_certify_settings *
     arb_init(norm);
     tl_certify_star_norm(norm, star, prec);
     tl_certify_round(&out->norm_at_x, norm, prec);
+    /* Other moves may do more: the upper end is none of ||J||. */
+    out->norm_at_x.high = (tl_certified){"inf", (double)INFINITY, (double)INFINITY};
     out->bits = prec;
     out->why[0] = '\0';
     const int claim = reaches(norm, star, asked->slack, prec);
