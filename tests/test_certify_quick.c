@@ -206,7 +206,7 @@ static bool compare(const tl_layer *layer, const tl_measure *mu, double *v, cons
     arb_init(quick);
     arb_init(balls.ball);
     cr_assert_eq(tl_certify_state_init_lean(&s, &problem, 2 * MORE, &err), TL_OK, "%s", err.text);
-    tl_certify_at_direction(&s, &problem, &balls);
+    tl_certify_at_direction(&s, &problem, false, &balls);
     s.prec = TL_CERTIFY_FIRST_BITS;
     const bool done = tl_certify_quick(quick, &s, v);
     if (done) {
