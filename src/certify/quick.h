@@ -30,7 +30,7 @@ bool tl_certify_product_add(tl_certify_product *p, const tl_head *head, size_t o
 /* B (d + 1 x rows) = (a | bias)', to be freed whatever is returned. */
 bool tl_certify_map_set(tl_certify_pairs *B, const double *a, const double *bias, size_t rows,
                         size_t d);
-/* sum a_i^2; 0 for NULL. */
+/* At least sum a_i^2, but for 1 %: squares that underflow count as DBL_MIN. 0 for NULL. */
 double tl_certify_squares(const double *a, size_t n);
 
 #endif

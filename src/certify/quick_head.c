@@ -25,24 +25,29 @@ typedef struct {
 static bool measure(lengths *at, const tl_certify_product *p, const tl_certify_pairs *image,
                     double factor, double size, bool exact)
 {
-    const double margin = tl_certify_pairs_dot_margin(p->d + 1);
+    const double margin = tl_certify_pairs_dot_margin(p->d + 1), by = fabs(factor);
+    bool inside = true;
 
     at->length = calloc(4 * p->m, sizeof *at->length);
     if (!at->length) return false;
     at->error = at->length + 2 * p->m;
     for (size_t i = 0; i < 2 * p->m; i++) {
         const double *from = p->both.hi + i * p->both.stride;
-        const double reach = fabs(factor) * sqrt(size * tl_certify_squares(from, p->d + 1));
+        /* A product of roots: that of the squares may underflow. */
+        const double whole = sqrt(size) * sqrt(tl_certify_squares(from, p->d + 1));
+        const double reach = by * whole;
         const size_t half = i < p->m ? 0 : 1;
         at->length[i] =
             sqrt(tl_certify_squares(image->hi + i * image->stride, image->cols)) * TL_PRODUCT_ROUND;
         at->error[i] = exact ? 0
                              : TL_PRODUCT_ROUND * ((margin + TL_PAIRS_STEP) * reach) +
-                                   TL_PRODUCT_TINY / TL_PRODUCT_MOST;
+                                   (1 + by) * (TL_PRODUCT_TINY / TL_PRODUCT_MOST);
         at->most[half] = fmax(at->most[half], fmax(at->length[i], reach));
         at->worst[half] = fmax(at->worst[half], at->error[i]);
+        /* Each by itself: fmax drops a NaN. */
+        inside = inside && at->length[i] < TL_PRODUCT_MOST && (1 + by) * whole < TL_PRODUCT_MOST;
     }
-    return at->most[0] < TL_PRODUCT_MOST && at->most[1] < TL_PRODUCT_MOST;
+    return inside;
 }
 
 static bool set_queries(head_work *w, const tl_certify_product *p, const tl_head *head)
@@ -145,6 +150,13 @@ static double row_error(const head_work *w, const tl_certify_product *p, size_t 
     return relative < 1e-6 ? TL_PRODUCT_ROUND * error : (double)INFINITY;
 }
 
+/* Whether entry a of a row is the larger one; of equal upper parts the lower ones decide. */
+static bool exceeds(double *const row[2], size_t a, size_t b)
+{
+    const bool tied = !(row[0][a] < row[0][b]) && !(row[0][a] > row[0][b]);
+    return tied ? row[1][a] > row[1][b] : row[0][a] > row[0][b];
+}
+
 static void set_row(head_work *w, const tl_certify_product *p, size_t k, size_t i)
 {
     const size_t m = p->m, stride = w->logit.stride;
@@ -155,7 +167,7 @@ static void set_row(head_work *w, const tl_certify_product *p, size_t k, size_t 
 
     for (size_t l = 0; l < stride; l++) {
         if (l < m && tl_layer_sees(p->layer, i, l)) {
-            if (top == m || logit[0][l] > logit[0][top]) top = l;
+            if (top == m || exceeds(logit, l, top)) top = l;
             largest = fmax(largest, TL_PRODUCT_ROUND * fabs(first[0][l]));
             continue;
         }
