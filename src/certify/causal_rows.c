@@ -62,6 +62,14 @@ double tl_certify_row_square(const tl_certify_size *size, double n)
     return square;
 }
 
+/* x + sign/2, which from 2^52 on is no double. */
+static void half_beside(arb_t value, double x, slong sign, slong prec)
+{
+    arb_set_d(value, 2 * x);
+    arb_add_si(value, value, sign, prec);
+    arb_mul_2exp_si(value, value, -1);
+}
+
 /* At least the sum of min(value, tau2/i), i = first .. last: whichever is taken up to `turn`, the
  * other beyond, is one. 1/i is at most the mean of 1/x over [i - 1/2, i + 1/2]. */
 static double sum_rows(const merge *w, double first, double last, double value)
@@ -77,7 +85,7 @@ static double sum_rows(const merge *w, double first, double last, double value)
     arb_set_d(t, turn - first + 1);
     arb_mul(sum, sum, t, w->prec);
     if (turn < last) {
-        arb_set_d(from, turn + 0.5);
+        half_beside(from, turn, 1, w->prec);
         arb_set_d(t, last - turn);
         arb_div(t, t, from, w->prec);
         arb_log1p(t, t, w->prec);
@@ -165,7 +173,8 @@ static void weigh(merge *w, double exponent)
         arb_mul(v, v, t, prec);
         arb_div(v, v, p, prec);
         at->v = tl_certify_up(v);
-        power(t, at->last - 0.5, a, prec);
+        half_beside(t, at->last, -1, prec);
+        arb_pow(t, t, a, prec);
         at->weight = tl_certify_up(t);
     }
     arb_clear(v);
