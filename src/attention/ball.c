@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "linalg/wide.h"
+
 /* An unevaluated sum high + low: about 106 bits. */
 typedef struct {
     double high, low;
@@ -19,8 +21,7 @@ static wide exact_difference(double a, double b)
 /* Sum of squares of (x_i - c_i) scale, scale a power of two. Each term adds a relative error of at
  * most 4 eps^2 and each sum one of at most eps^2 of the total; what underflows is below 2^-1000 a
  * term when the total is of order one. */
-static inline __attribute__((always_inline)) wide squares_body(size_t d, const double *x,
-                                                               const double *centre, double scale)
+WIDE_BODY wide squares_body(size_t d, const double *x, const double *centre, double scale)
 {
     wide sum = {0, 0};
 
@@ -35,30 +36,22 @@ static inline __attribute__((always_inline)) wide squares_body(size_t d, const d
     return sum;
 }
 
-static wide squares_any(size_t d, const double *x, const double *centre, double scale)
-{
-    return squares_body(d, x, centre, scale);
-}
-
-/* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
 #if defined(__x86_64__)
 __attribute__((target("fma"))) static wide squares_fma(size_t d, const double *x,
                                                        const double *centre, double scale)
 {
     return squares_body(d, x, centre, scale);
 }
-
-static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
-{
-    return __builtin_cpu_supports("fma") ? squares_fma(d, x, centre, scale)
-                                         : squares_any(d, x, centre, scale);
-}
-#else
-static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
-{
-    return squares_any(d, x, centre, scale);
-}
 #endif
+
+/* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
+static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("fma")) return squares_fma(d, x, centre, scale);
+#endif
+    return squares_body(d, x, centre, scale);
+}
 
 /* A power of two that brings r near one, within the range of scalable numbers. */
 static double unit_scale(double r)

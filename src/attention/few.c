@@ -55,25 +55,14 @@ WIDE_BODY void pairs(size_t d, size_t m, const double *restrict a, const double 
     }
 }
 
-/* out_i = factor sum_l T_il b_l + out_i */
-WIDE_BODY void mix(size_t d, size_t m, const double *restrict T, const double *restrict b,
-                   double *restrict out)
+/* out_i += sum_l T_il b_l, T_il at T[i row + l step]. */
+WIDE_BODY void mix(size_t d, size_t m, const double *restrict T, size_t row, size_t step,
+                   const double *restrict b, double *restrict out)
 {
     for (size_t i = 0; i < m; i++) {
         double sum[WIDTH] = {0};
-        for (size_t l = 0; l < m; l++) lanes_add(d, T[i * m + l], b + l * d, sum);
+        for (size_t l = 0; l < m; l++) lanes_add(d, T[i * row + l * step], b + l * d, sum);
         lanes_add(d, 1.0, sum, out + i * d);
-    }
-}
-
-/* out_l += sum_i T_il b_i */
-WIDE_BODY void mix_t(size_t d, size_t m, const double *restrict T, const double *restrict b,
-                     double *restrict out)
-{
-    for (size_t l = 0; l < m; l++) {
-        double sum[WIDTH] = {0};
-        for (size_t i = 0; i < m; i++) lanes_add(d, T[i * m + l], b + i * d, sum);
-        lanes_add(d, 1.0, sum, out + l * d);
     }
 }
 
@@ -153,70 +142,74 @@ WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, 
     pairs(d, m, moved, s->key, D);
     pairs(d, m, u, s->val, rho);
     for (size_t i = 0; i < m; i++) gradient_body(J, s, i, &t);
-    mix(d, m, S, s->key, side);
-    mix(d, m, rho, phi, side);
+    mix(d, m, S, m, 1, s->key, side);
+    mix(d, m, rho, m, 1, phi, side);
     if (gA) {
         double keys[MOST * WIDTH] = {0};
-        mix(d, m, D, s->key, keys);
+        mix(d, m, D, m, 1, s->key, keys);
         outer(d, m, side, J->mu->x, gA);
         outer(d, m, keys, phi, gA);
     }
     if (!gx) return;
     double values[MOST * WIDTH] = {0};
-    mix_t(d, m, W, u, values);
+    mix(d, m, W, 1, m, u, values);
     times(d, m, 1.0, values, V, gx);
-    mix_t(d, m, D, moved, gx);
-    mix_t(d, m, S, s->q, gx);
+    mix(d, m, D, 1, m, moved, gx);
+    mix(d, m, S, 1, m, s->q, gx);
     times(d, m, factor, side, A, gx);
 }
 
-/* A variant for every width. */
-#define BY_WIDTH(f, values) \
-    switch (J->d) {         \
-    case 1:                 \
-        f(1, values);       \
-        break;              \
-    case 2:                 \
-        f(2, values);       \
-        break;              \
-    case 3:                 \
-        f(3, values);       \
-        break;              \
-    default:                \
-        f(4, values);       \
+/* f(d, ..) for every width that there is. */
+#define BY_WIDTH(f, ...)   \
+    switch (J->d) {        \
+    case 1:                \
+        f(1, __VA_ARGS__); \
+        break;             \
+    case 2:                \
+        f(2, __VA_ARGS__); \
+        break;             \
+    case 3:                \
+        f(3, __VA_ARGS__); \
+        break;             \
+    default:               \
+        f(4, __VA_ARGS__); \
     }
-#define IMAGES(d, values) images(d, J, s)
-#define DENSE(d, values) dense(d, J, s, M)
-#define GRADIENT(d, values) gradient(d, J, s, u, phi, gx, ga, gA)
-WIDE_BODY void images_body(tl_jacobian *J, tl_head_state *s){BY_WIDTH(IMAGES, )}
 
-WIDE_BODY
-    void dense_body(const tl_jacobian *J, const tl_head_state *s, double *M){BY_WIDTH(DENSE, )}
-
-WIDE_BODY
-    void gradients_body(const tl_jacobian *J, const tl_head_state *s, const double *u,
-                        const double *phi, double *gx, double *ga, double *gA){BY_WIDTH(GRADIENT, )}
-
-WIDE_VARIANTS(images, (tl_jacobian * J, tl_head_state *s), (J, s))
-    WIDE_VARIANTS(dense, (const tl_jacobian *J, const tl_head_state *s, double *M), (J, s, M))
-        WIDE_VARIANTS(gradients,
-                      (const tl_jacobian *J, const tl_head_state *s, const double *u,
-                       const double *phi, double *gx, double *ga, double *gA),
-                      (J, s, u, phi, gx, ga, gA))
-
-            void tl_few_images(tl_jacobian *J, tl_head_state *s)
+WIDE_BODY void all_images_body(tl_jacobian *J, tl_head_state *s)
 {
-    WIDE_CALL(images, (J, s));
+    BY_WIDTH(images, J, s);
+}
+WIDE_VARIANTS(all_images, (tl_jacobian * J, tl_head_state *s), (J, s))
+
+WIDE_BODY void all_rows_body(const tl_jacobian *J, const tl_head_state *s, double *M)
+{
+    BY_WIDTH(dense, J, s, M);
+}
+WIDE_VARIANTS(all_rows, (const tl_jacobian *J, const tl_head_state *s, double *M), (J, s, M))
+
+WIDE_BODY void all_sides_body(const tl_jacobian *J, const tl_head_state *s, const double *u,
+                              const double *phi, double *gx, double *ga, double *gA)
+{
+    BY_WIDTH(gradient, J, s, u, phi, gx, ga, gA);
+}
+WIDE_VARIANTS(all_sides,
+              (const tl_jacobian *J, const tl_head_state *s, const double *u, const double *phi,
+               double *gx, double *ga, double *gA),
+              (J, s, u, phi, gx, ga, gA))
+
+void tl_few_images(tl_jacobian *J, tl_head_state *s)
+{
+    WIDE_CALL(all_images, (J, s));
 }
 
 void tl_few_dense(tl_jacobian *J, const tl_head_state *s, double *M)
 {
-    WIDE_CALL(dense, (J, s, M));
+    WIDE_CALL(all_rows, (J, s, M));
     J->splits_known = true;
 }
 
 void tl_few_gradient(const tl_jacobian *J, const tl_head_state *s, const double *u,
                      const double *phi, double *gx, double *ga, double *gA)
 {
-    WIDE_CALL(gradients, (J, s, u, phi, gx, ga, gA));
+    WIDE_CALL(all_sides, (J, s, u, phi, gx, ga, gA));
 }

@@ -6,14 +6,14 @@
 
 #include "linalg/lapack.h"
 #include "linalg/vector.h"
+#include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
 /* Converges quadratically; matrices of this size take four to six. */
 enum { SWEEPS_MAX = 40 };
 
 /* Below, d is known to the compiler where it is small. */
-static inline __attribute__((always_inline)) void rotate(size_t d, double c, double s, double *x,
-                                                         double *y)
+WIDE_BODY void rotate(size_t d, double c, double s, double *x, double *y)
 {
     for (size_t r = 0; r < d; r++) {
         const double x_r = x[r], y_r = y[r];
@@ -23,8 +23,7 @@ static inline __attribute__((always_inline)) void rotate(size_t d, double c, dou
 }
 
 /* Makes rows i and j orthogonal; false when they are already, to rounding. */
-static inline __attribute__((always_inline)) bool orthogonalise(size_t d, size_t i, size_t j,
-                                                                double *w, double *ut)
+WIDE_BODY bool orthogonalise(size_t d, size_t i, size_t j, double *w, double *ut)
 {
     double *x = w + i * d, *y = w + j * d;
     const double xx = vec_dot(d, x, x), yy = vec_dot(d, y, y), xy = vec_dot(d, x, y);
@@ -37,7 +36,7 @@ static inline __attribute__((always_inline)) bool orthogonalise(size_t d, size_t
     return true;
 }
 
-static inline __attribute__((always_inline)) void sweep(size_t d, double *w, double *ut)
+WIDE_BODY void sweep(size_t d, double *w, double *ut)
 {
     bool moved = true;
     for (int round = 0; moved && round < SWEEPS_MAX; round++) {
@@ -68,8 +67,7 @@ static void sweep_rows(size_t d, double *w, double *ut)
 static void scale(size_t count, int exponent, const double *x, double *y)
 {
     const double factor = ldexp(1.0, exponent);
-    const bool whole =
-        abs(exponent) < 1000; /* else the factor is none, and its halves round twice */
+    const bool whole = abs(exponent) < 1000; /* else 2^exponent may be no double */
     for (size_t i = 0; i < count; i++) y[i] = whole ? factor * x[i] : ldexp(x[i], exponent);
 }
 

@@ -5,17 +5,15 @@
 
 #include "linalg/top_factor.h"
 
-#define FEW_BODY static inline __attribute__((always_inline))
-
 /* As wide_sum; n is known to the compiler, here and below. */
-FEW_BODY double dot(size_t n, const double *x, const double *y)
+WIDE_BODY double dot(size_t n, const double *x, const double *y)
 {
     double t[TOP_FEW];
     for (size_t i = 0; i < TOP_FEW; i++) t[i] = i < n ? x[i] * y[i] : 0.0;
     return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
 }
 
-FEW_BODY void measured(top_state *t, size_t n, double *v)
+WIDE_BODY void measured(top_state *t, size_t n, double *v)
 {
     const double inverse = 1.0 / sqrt(dot(n, v, v));
     double w[TOP_FEW] = {0};
@@ -33,7 +31,7 @@ FEW_BODY void measured(top_state *t, size_t n, double *v)
 
 /* L D L' of the n x n tile L, upper half, whose rows become those of the unit factor; v = L^-1 v.
  * False at a pivot that is not positive. */
-FEW_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, double *v)
+WIDE_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, double *v)
 {
 #pragma GCC unroll 8
     for (size_t k = 0; k < n; k++) {
@@ -55,7 +53,7 @@ FEW_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, doub
     return true;
 }
 
-FEW_BODY void rounded(top_state *t, size_t n, double s)
+WIDE_BODY void rounded(top_state *t, size_t n, double s)
 {
     double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
 #pragma GCC unroll 8
@@ -76,7 +74,7 @@ FEW_BODY void rounded(top_state *t, size_t n, double s)
     measured(t, n, v);
 }
 
-FEW_BODY bool tile(size_t n, const top_tile *at)
+WIDE_BODY bool tile(size_t n, const top_tile *at)
 {
     double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
 #pragma GCC unroll 8

@@ -10,7 +10,7 @@
 static const double HELD = 1e-12;
 
 /* Room for small matrices, so that an evaluation allocates nothing. */
-enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + 2 * TL_SVD_SMALL };
+enum { SMALL_WORK = 4 * TL_SVD_SMALL * TL_SVD_SMALL + TL_SVD_SMALL };
 
 static tl_status svd(size_t d, const double *A, double *u, double *sigma, double *vt)
 {
