@@ -61,8 +61,10 @@ Test(few, has_the_numbers_of_the_general_evaluation)
         shape.mean_field = mask && !shape.copies && draw_below(rng, 2);
         random_problem p = random_problem_draw(rng, &shape);
         double A[WIDTH * WIDTH], V[WIDTH * WIDTH], identity[WIDTH * WIDTH] = {0};
-        double u[ROWS], phi[ROWS];
-        tl_head general = {.k = d, .v = d, .Q = A, .K = identity, .V = V, .scale = 1};
+        double u[ROWS], phi[ROWS], bias[WIDTH];
+        const double scale = round % 3 ? 1 : 0.625;
+        double *bq = round % 5 ? NULL : bias;
+        tl_head head = {.k = d, .v = d, .Q = A, .V = V, .bq = bq, .scale = scale}, general = head;
         tl_layer *layer = NULL, *other = NULL;
         answer few, whole;
         for (size_t r = 0; r < d; r++) identity[r * d + r] = 1;
@@ -74,8 +76,10 @@ Test(few, has_the_numbers_of_the_general_evaluation)
             A[i] = shape.logit_scale * draw_entry(rng);
             V[i] = draw_entry(rng);
         }
-        cr_assert_eq(tl_layer_alloc_av(&layer, d, d, A, V), TL_OK);
-        layer->mask = shape.mask;
+        for (size_t r = 0; r < d; r++) bias[r] = draw_entry(rng);
+        general.K = identity;
+        cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_DOT, shape.mask, d, 1, &head, NULL, d, NULL),
+                     TL_OK);
         cr_assert_eq(tl_layer_alloc(&other, TL_KIND_DOT, shape.mask, d, 1, &general, NULL, d, NULL),
                      TL_OK);
         linearise(layer, p.measure, u, phi, &few);
