@@ -3,8 +3,9 @@
  * The numbers of a problem are exact: the double nearest to each decimal of the file (seventeen
  * digits name a double uniquely), multiplicities as integers, log masses as doubles whose
  * exponentials are normalised inside the enclosure. Every result is an enclosure of what follows
- * from those numbers; precision is raised from 128 bits until the question is decided. The product
- * with a direction at the first precision is in pairs of doubles where these give 72 bits.
+ * from those numbers; precision is raised from 128 bits until the question is decided. All of it in
+ * balls, but for the product with a direction in tl_certify_lower: at the first precision that is
+ * in pairs of doubles, with margins proven beforehand, where these give 72 bits.
  *
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
