@@ -211,7 +211,7 @@ static bool compare(const tl_layer *layer, const tl_measure *mu, double *v, cons
     const bool done = tl_certify_quick(quick, &s, v);
     if (done) {
         cr_expect(arb_contains(quick, balls.ball), "%s, %zu tokens", what, mu->m);
-        cr_expect(arb_rel_accuracy_bits(quick) >= 72, "%s, %zu tokens", what, mu->m);
+        cr_expect(arb_rel_accuracy_bits(quick) >= TL_PRODUCT_BITS, "%s, %zu tokens", what, mu->m);
     }
     tl_certify_state_clear(&s);
     arb_clear(balls.ball);

@@ -61,7 +61,7 @@ Test(experiment_reference, a_wide_layer_is_named_in_its_record)
     "\"n_positions\":8,\"initializer_range\":0.4}"
 
 /* The record of the only cell, and the problem that its witness names; owned by the caller. */
-static json_t *network_record(scratch *dir, const char *rest, tl_problem *problem)
+static json_t *layer_record(scratch *dir, const char *head, const char *rest, tl_problem *problem)
 {
     char text[900];
     tl_error err = {0};
@@ -73,8 +73,8 @@ static json_t *network_record(scratch *dir, const char *rest, tl_problem *proble
     cr_assert(scratch_write(dir, "t.txt", "one two\none two, one three\n", 27));
     (void)snprintf(text, sizeof text,
                    "name = \"t\"; bounds = (\"none\"); attention = { model = { config = "
-                   "\"c.json\"; seed = 3; layer = 1; head = 2; }; };\n%s",
-                   rest);
+                   "\"c.json\"; seed = 3; layer = 1; %s}; };\n%s",
+                   head, rest);
     tl_experiment *ex = experiment_from(dir, text);
     options.directory = dir->directory;
     cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
@@ -88,6 +88,11 @@ static json_t *network_record(scratch *dir, const char *rest, tl_problem *proble
     cr_assert_eq(tl_problem_from_json(witness, "t", problem, &err), TL_OK, "%s", err.text);
     json_decref(witness);
     return record;
+}
+
+static json_t *network_record(scratch *dir, const char *rest, tl_problem *problem)
+{
+    return layer_record(dir, "head = 2; ", rest, problem);
 }
 
 static void expect_claim(const tl_problem *problem, const json_t *record)
@@ -117,6 +122,23 @@ Test(experiment_reference, a_layer_of_a_network_at_a_text)
     cr_assert_eq(problem.measure->m, 4);
     cr_expect_null(problem.direction);
     cr_expect(json_is_object(json_object_get(witness, "tokens")));
+    expect_claim(&problem, record);
+    tl_problem_clear(&problem);
+    json_decref(record);
+    scratch_clear(&dir);
+}
+
+/* All heads and the output matrix. */
+Test(experiment_reference, a_whole_layer_of_a_network_at_a_text)
+{
+    scratch dir;
+    tl_problem problem;
+    json_t *record =
+        layer_record(&dir, "", "tokens = { text = \"t.txt\"; ids = \"words\"; };", &problem);
+
+    cr_assert(problem.layer->heads == 3 && problem.layer->O && problem.measure->m == 7);
+    cr_expect_null(problem.direction);
+    cr_expect_null(json_object_get(record, "why"));
     expect_claim(&problem, record);
     tl_problem_clear(&problem);
     json_decref(record);

@@ -158,8 +158,12 @@ Test(norm_layer, value_is_as_good_as_it_says)
         cr_expect(fast.converged && fast.error <= limit[c / 4], "case %d: error %g", c, fast.error);
         cr_expect(off >= -1e3 * DBL_EPSILON && off <= 2 * fast.error + 1e3 * DBL_EPSILON,
                   "case %d: off by %g, said %g", c, off, fast.error);
-        /* All but two products in single precision where that is enough. */
-        cr_expect_eq(fast.doubles, limit[c / 4] > 1e-7 ? 2 : 2 * fast.steps + 2);
+        /* All but two products in single precision where that is enough, else as far as it is. */
+        if (limit[c / 4] > 1e-7)
+            cr_expect_eq(fast.doubles, 2);
+        else
+            cr_expect(fast.doubles >= 6 && fast.doubles < 2 * fast.steps, "%zu, %zu steps",
+                      fast.doubles, fast.steps);
         example_clear(&e);
     }
 }
@@ -175,9 +179,13 @@ Test(norm_layer, goes_on_in_double)
     settings = (tl_norm_settings){.value = 1e-13, .products = TL_PRODUCTS_SINGLE};
     cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
     cr_expect(!found.converged && found.error > 1e-13 && found.doubles == 2);
-    settings.products = TL_PRODUCTS_AUTO;
+    settings = (tl_norm_settings){.value = 1e-7, .products = TL_PRODUCTS_SINGLE};
     cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
-    cr_expect(found.converged && found.doubles == 2 * found.steps + 2, "%zu", found.doubles);
+    const size_t ahead = found.steps;
+    settings = (tl_norm_settings){.value = 1e-13};
+    cr_assert_eq(tl_norm_layer(e.layer, e.measure, &settings, NULL, &found, NULL), TL_OK);
+    cr_expect(found.converged && found.steps > ahead, "%zu steps", found.steps);
+    cr_expect_eq(found.doubles, 2 + 2 * (found.steps - ahead) + 2, "%zu", found.doubles);
     /* Logits of 10^5: single precision ends far from what seemed to be in its reach. */
     for (size_t i = 0; i < e.measure->m * e.measure->d; i++) e.measure->x[i] *= 64;
     settings = (tl_norm_settings){.tolerance = 1e-4, .products = TL_PRODUCTS_SINGLE};

@@ -4,8 +4,9 @@
  * digits name a double uniquely), multiplicities as integers, log masses as doubles whose
  * exponentials are normalised inside the enclosure. Every result is an enclosure of what follows
  * from those numbers; precision is raised from 128 bits until the question is decided. All of it in
- * balls, but for the product with a direction in tl_certify_lower: at the first precision that is
- * in pairs of doubles, with margins proven beforehand, where these give 72 bits.
+ * balls, but for the product with a direction in tl_certify_lower, and where settings ask for it in
+ * tl_certify_problem: at the first precision that is in pairs of doubles, with margins proven
+ * beforehand, where these give 48 bits.
  *
  * Shared with the double-precision path: the file reader and, for bounds without a formula here,
  * the values of tightlip/bounds.h, which are rounded up there by a proven margin. These are
@@ -25,7 +26,12 @@
 #include "tightlip/bounds.h"
 #include "tightlip/problem.h"
 
-enum { TL_CERTIFIED_SIZE = 64, TL_CERTIFY_FIRST_BITS = 128, TL_CERTIFY_MOST_BITS = 4096 };
+enum {
+    TL_CERTIFIED_SIZE = 64,
+    TL_CERTIFY_PAIR_BITS = 106, /* of a pair of doubles */
+    TL_CERTIFY_FIRST_BITS = 128,
+    TL_CERTIFY_MOST_BITS = 4096
+};
 
 /* Frees the caches of the calling thread. */
 void tl_certify_cleanup(void);
@@ -45,7 +51,8 @@ typedef struct {
     tl_certified lower; /* rounded down */
     bool split;         /* copies of `atom` moving apart attain it */
     size_t atom;
-    long bits; /* precision at which it was decided */
+    long bits;  /* precision at which it was decided; TL_CERTIFY_PAIR_BITS: in pairs */
+    bool pairs; /* the product was in pairs of doubles; digits are those that are known, and two */
 } tl_certified_lower;
 
 /* Lower bound of the norm of problem (2 where it names none) at its tokens. Norm 2: ||J v||/||v||
@@ -120,8 +127,10 @@ typedef struct {
                    row-fro, numerical-range, l2-2, l2-ball) and lofast of several heads in ball
                    arithmetic too: up to some seconds each; else as lower_only */
     bool norm_only; /* the norm alone: neither bounds nor norms of the matrices */
-    double slack;   /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
-                       precision leaves */
+    bool pairs;   /* norm 2 at the direction in pairs of doubles, as in tl_certify_lower, where that
+                     decides; for layers so wide at so many tokens that balls take long */
+    double slack; /* a claim c is reached by c (1 - slack); 0: 1e-10, the residual that double
+                     precision leaves */
 } tl_certify_settings;
 
 typedef struct {
@@ -132,6 +141,7 @@ typedef struct {
     bool split; /* as in tl_certified_lower */
     size_t atom;
     long bits;
+    bool pairs;     /* the norm is from the product in pairs of doubles */
     size_t outside; /* verdict outside: the token, and how far */
     double excess;  /* INFINITY where a Frobenius ball has other atoms or multiplicities */
     bool has_claim;
@@ -189,7 +199,8 @@ TL_MUST_USE tl_status tl_certify_star(const tl_certified_star *star,
 void tl_certificate_clear(tl_certificate *certificate);
 /* True when a claim of the file, or a bound, has been contradicted. */
 bool tl_certificate_contradicts(const tl_certificate *certificate);
-/* A new object with file, verdict, refutes (keys), norm, lower, upper, claimed, bits, norm_a,
+/* A new object with file, verdict, refutes (keys), norm, lower, upper, arithmetic ("ball", "pairs
+ * of doubles"), claimed, bits, norm_a,
  * norm_v, bounds. NULL when out of memory. */
 json_t *tl_certificate_to_json(const tl_certificate *certificate, const char *file);
 

@@ -62,7 +62,8 @@ TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *m
 /* Precision of the products while iterating. The value is measured in double in any case. */
 typedef enum {
     TL_PRODUCTS_AUTO, /* single where the tolerance is in its reach; goes on in double where it then
-                         turns out not to be */
+                         turns out not to be. A finer `value` ends in double, from where single gets
+                         to */
     TL_PRODUCTS_DOUBLE,
     TL_PRODUCTS_SINGLE
 } tl_products;

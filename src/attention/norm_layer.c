@@ -21,6 +21,7 @@ typedef struct {
     tl_gkl *gkl;
     double *u, *v, *back;
     size_t rows, cols;
+    double second; /* largest of the second values of all runs */
 } work;
 
 static tl_status check(const tl_layer *layer, const tl_measure *mu, tl_error *err)
@@ -65,6 +66,12 @@ static bool in_single(const tl_norm_settings *s)
     return s->value >= SINGLE_VALUE || s->tolerance >= SINGLE_RESIDUAL;
 }
 
+/* Steps in double precision cost twice as much: the last ones alone, from where single ends. */
+static bool goes_ahead(const tl_norm_settings *s)
+{
+    return s->products == TL_PRODUCTS_AUTO && s->value > 0.0;
+}
+
 /* v, and in found what the projection says of it. */
 static tl_status iterate(work *w, const tl_norm_settings *s, bool single, tl_gkl_result *found)
 {
@@ -80,7 +87,7 @@ static tl_status iterate(work *w, const tl_norm_settings *s, bool single, tl_gkl
 }
 
 /* Value and residual of v in double precision. */
-static void measure(work *w, const tl_norm_settings *s, double second, tl_norm_layer_result *result)
+static void measure(work *w, const tl_norm_settings *s, tl_norm_layer_result *result)
 {
     const double length = tl_nrm2(w->cols, w->v);
     for (size_t i = 0; i < w->cols; i++) w->v[i] /= length;
@@ -93,7 +100,8 @@ static void measure(work *w, const tl_norm_settings *s, double second, tl_norm_l
     tl_panels_apply_t(w->fine, w->u, w->back);
     tl_axpy(w->cols, -sigma, w->v, w->back);
     result->residual = result->error = tl_nrm2(w->cols, w->back) / sigma;
-    if (s->value > 0.0) result->error = tl_gkl_error(result->residual, fmin(second / sigma, 1.0));
+    if (s->value > 0.0)
+        result->error = tl_gkl_error(result->residual, fmin(w->second / sigma, 1.0));
     result->converged = result->residual <= s->tolerance || result->error <= s->value;
 }
 
@@ -104,7 +112,9 @@ static tl_status advance(work *w, const tl_norm_settings *s, bool single,
     tl_gkl_result found;
     const tl_status status = iterate(w, s, single, &found);
     if (status) return status;
-    measure(w, s, found.second, result);
+    /* The basis of a run that begins next to the first vector has not met the second yet. */
+    w->second = fmax(w->second, found.second);
+    measure(w, s, result);
     result->steps += found.steps;
     result->doubles += 2 + (single ? 0 : 2 * found.steps);
     return TL_OK;
@@ -113,7 +123,9 @@ static tl_status advance(work *w, const tl_norm_settings *s, bool single,
 static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
                          const tl_norm_settings *s, tl_norm_layer_result *result)
 {
-    const bool single = in_single(s);
+    const bool single = in_single(s), ahead = !single && goes_ahead(s);
+    tl_norm_settings first = *s, rest = *s;
+    if (ahead) first.value = SINGLE_VALUE;
     w->rows = mu->m * layer->out;
     w->cols = mu->m * layer->d;
     w->u = malloc(w->rows * sizeof(double));
@@ -122,20 +134,19 @@ static tl_status compute(work *w, const tl_layer *layer, const tl_measure *mu,
     if (!w->u || !w->v || !w->back) return TL_ERR_MEMORY;
     /* Two double-precision products at the end do not pay for keeping those weights. */
     tl_status status = tl_panels_alloc(&w->fine, layer, mu, single ? 0 : s->memory);
-    if (!status && single) status = tl_panels_single_alloc(&w->coarse, layer, mu, s->memory);
+    if (!status && (single || ahead))
+        status = tl_panels_single_alloc(&w->coarse, layer, mu, s->memory);
     if (!status) status = tl_gkl_alloc(&w->gkl, w->rows, w->cols, s->basis);
     if (status) return status;
     result->bytes = tl_panels_bytes(w->fine, &result->kept);
     if (w->coarse) result->bytes += tl_panels_single_bytes(w->coarse, &result->kept);
     result->bytes += (s->basis + 2) * (w->rows + w->cols) * sizeof(double);
-    status = advance(w, s, single, result);
-    if (!status && single && !result->converged && s->products == TL_PRODUCTS_AUTO &&
-        result->steps < s->steps) {
-        tl_norm_settings rest = *s;
-        rest.steps -= result->steps;
-        status = advance(w, &rest, false, result);
-    }
-    return status;
+    status = advance(w, &first, single || ahead, result);
+    if (status || result->steps >= s->steps) return status;
+    rest.steps -= result->steps;
+    return ahead || (single && !result->converged && s->products == TL_PRODUCTS_AUTO)
+               ? advance(w, &rest, false, result)
+               : status;
 }
 
 tl_status tl_norm_layer(const tl_layer *layer, const tl_measure *mu,

@@ -63,7 +63,7 @@ static tl_status measure(const tl_certify_run *run, tl_certify_state *s, tl_cert
     tl_status status = TL_OK;
 
     arf_pos_inf(high);
-    if (directed) tl_certify_at_direction(s, problem, false, value);
+    if (directed) tl_certify_at_direction(s, problem, run->settings.pairs, value);
     if (out->norm == TL_NORM_INF2) tl_certify_movement(s, value);
     out->has_upper = out->norm != TL_NORM_INF2 && (!directed || run->settings.enclose);
     if (!out->has_upper) return TL_OK;
@@ -75,17 +75,18 @@ static tl_status measure(const tl_certify_run *run, tl_certify_state *s, tl_cert
         arb_set(value->ball, whole.ball);
         value->split = whole.split;
         value->atom = whole.atom;
+        value->pairs = false;
     }
     arb_clear(whole.ball);
     return status;
 }
 
 /* Enclosing norm 2 leaves the slack of its Cholesky certificate. */
-static bool known(const tl_certificate *out, const arb_t ball)
+static bool known(const tl_certificate *out, const tl_certify_value *value)
 {
     const bool rough = out->norm == TL_NORM_2 && out->has_upper;
 
-    return tl_certify_is_tight(ball) || (rough && arb_rel_accuracy_bits(ball) >= 30);
+    return tl_certify_is_enough(value) || (rough && arb_rel_accuracy_bits(value->ball) >= 30);
 }
 
 /* c (1 - slack), where a claim past or near the end of the double range is 10^log10. */
@@ -134,10 +135,15 @@ static int reaches(const arb_t value, const tl_certify_run *run, slong prec)
 static bool record(const tl_certify_run *run, const tl_certify_value *value, const arf_t high,
                    slong prec, tl_certificate *out)
 {
-    const bool tight = known(out, value->ball);
+    const bool tight = known(out, value);
     const int claim = out->has_claim ? reaches(value->ball, run, prec) : 1;
 
     tl_certify_round(&out->norm_at_x, value->ball, prec);
+    out->pairs = value->pairs;
+    if (value->pairs) {
+        tl_certify_known_low(&out->norm_at_x.low, value->ball, prec);
+        out->bits = TL_CERTIFY_PAIR_BITS;
+    }
     tl_certify_number(&out->norm_at_x.high, high, true);
     out->split = value->split;
     out->atom = value->atom;
@@ -163,7 +169,11 @@ static tl_status pass(const tl_certify_run *run, slong prec, tl_certificate *out
     tl_certify_value value = {.split = false};
     tl_certify_state s;
     arf_t high;
-    tl_status status = tl_certify_state_init(&s, run->problem, prec, err);
+    /* As a product alone needs it. */
+    const bool lean = run->settings.norm_only && out->norm == TL_NORM_2 &&
+                      run->problem->direction && !run->settings.enclose;
+    tl_status status = lean ? tl_certify_state_init_lean(&s, run->problem, prec, err)
+                            : tl_certify_state_init(&s, run->problem, prec, err);
 
     if (status != TL_OK) return status;
     arb_init(value.ball);

@@ -142,6 +142,8 @@ void tl_certify_matrix_set(arb_mat_t M, const double *a);
 
 /* x >= 0 as decimal text and double, moved down or up. Infinite: "inf". */
 void tl_certify_number(tl_certified *number, const arf_t x, bool up);
+/* The lower end of a ball known to 16 bits or more, to two digits more than it is known to. */
+void tl_certify_known_low(tl_certified *number, const arb_t ball, slong prec);
 
 /* Index of the first atom outside the domain, m when all lie inside: exact arithmetic. excess: how
  * far outside, to some digits. */

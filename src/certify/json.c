@@ -97,11 +97,12 @@ json_t *tl_certificate_to_json(const tl_certificate *c, const char *file)
                                       isfinite(c->excess) ? json_real(c->excess) : json_null());
 
     return json_pack(
-        "{s:s,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:b,s:I,s:s?,s:o,s:o,s:o,s:o}", "file", file, "verdict",
-        tl_verdict_name(c->verdict), "refutes", bounds_json(c, true), "norm", tl_norm_name(c->norm),
-        "lower", measured ? text_or_null(&c->norm_at_x.low) : json_null(), "lower_log10",
-        measured && isfinite(log10) ? json_real(log10) : json_null(), "upper",
-        upper ? text_or_null(&c->norm_at_x.high) : json_null(), "claimed", claim_json(c), "split",
+        "{s:s,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:s?,s:b,s:I,s:s?,s:o,s:o,s:o,s:o}", "file", file,
+        "verdict", tl_verdict_name(c->verdict), "refutes", bounds_json(c, true), "norm",
+        tl_norm_name(c->norm), "lower", measured ? text_or_null(&c->norm_at_x.low) : json_null(),
+        "lower_log10", measured && isfinite(log10) ? json_real(log10) : json_null(), "upper",
+        upper ? text_or_null(&c->norm_at_x.high) : json_null(), "claimed", claim_json(c),
+        "arithmetic", measured ? (c->pairs ? "pairs of doubles" : "ball") : NULL, "split",
         (int)c->split, "bits", (json_int_t)c->bits, "why", c->why[0] != '\0' ? c->why : NULL,
         "outside", outside, "norm_a", pairs(c->norm_a, heads), "norm_v", pairs(c->norm_v, heads),
         "bounds", bounds_json(c, false));

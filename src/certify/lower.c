@@ -44,10 +44,11 @@ void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem, boo
     arb_mat_t v, joint, split;
 
     value->split = false;
-    if (quick && s->prec == TL_CERTIFY_FIRST_BITS && s->m * s->m * s->layer->values >= FEW_TERMS &&
-        problem->direction_kind != TL_DIRECTION_SPLIT &&
-        tl_certify_quick(value->ball, s, problem->direction))
-        return;
+    value->pairs = quick && s->prec == TL_CERTIFY_FIRST_BITS &&
+                   s->m * s->m * s->layer->values >= FEW_TERMS &&
+                   problem->direction_kind != TL_DIRECTION_SPLIT &&
+                   tl_certify_quick(value->ball, s, problem->direction);
+    if (value->pairs) return;
     arb_mat_init(v, (slong)s->m, (slong)s->d);
     tl_certify_matrix_set(v, problem->direction);
     arb_mat_init(joint, (slong)s->m, (slong)s->out);
@@ -146,6 +147,11 @@ bool tl_certify_is_tight(const arb_t ball)
     return arb_is_zero(ball) || (arb_is_finite(ball) && arb_rel_accuracy_bits(ball) >= 56);
 }
 
+bool tl_certify_is_enough(const tl_certify_value *value)
+{
+    return value->pairs || tl_certify_is_tight(value->ball);
+}
+
 static tl_status lower_at(const tl_problem *problem, tl_norm norm, slong prec,
                           tl_certify_value *value, tl_error *err)
 {
@@ -179,13 +185,18 @@ tl_status tl_certify_lower(const tl_problem *problem, tl_certified_lower *out, t
     arf_init(end);
     for (;; bits *= 2) {
         status = lower_at(problem, norm, bits, &value, err);
-        if (status != TL_OK || tl_certify_is_tight(value.ball) || bits >= TL_CERTIFY_MOST_BITS)
-            break;
+        if (status != TL_OK || tl_certify_is_enough(&value) || bits >= TL_CERTIFY_MOST_BITS) break;
     }
     if (status == TL_OK) {
         arb_get_lbound_arf(end, value.ball, bits);
-        *out = (tl_certified_lower){.split = value.split, .atom = value.atom, .bits = bits};
-        tl_certify_number(&out->lower, end, false);
+        *out = (tl_certified_lower){.split = value.split,
+                                    .atom = value.atom,
+                                    .bits = value.pairs ? TL_CERTIFY_PAIR_BITS : bits,
+                                    .pairs = value.pairs};
+        if (value.pairs)
+            tl_certify_known_low(&out->lower, value.ball, bits);
+        else
+            tl_certify_number(&out->lower, end, false);
         if (!(arf_sgn(end) > 0) && !arb_is_zero(value.ball))
             status =
                 tl_fail(err, TL_ERR_LIMIT, "the norm: cannot be told from zero at %ld bits", bits);

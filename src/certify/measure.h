@@ -7,6 +7,7 @@
 typedef struct {
     arb_t ball; /* initialised by the caller */
     bool split;
+    bool pairs; /* from the product in pairs of doubles */
     size_t atom;
 } tl_certify_value;
 
@@ -23,5 +24,7 @@ TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_v
  * entry, are not too large: TL_ERR_ARGUMENT, TL_ERR_LIMIT. */
 TL_MUST_USE tl_status tl_certify_check(const tl_problem *problem, tl_norm norm, tl_error *err);
 bool tl_certify_is_tight(const arb_t ball);
+/* Whether more bits are not asked for: tight, or in pairs of doubles, whose width is proven. */
+bool tl_certify_is_enough(const tl_certify_value *value);
 
 #endif

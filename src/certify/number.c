@@ -8,8 +8,8 @@
 
 enum { DIGITS = 20, PLAIN = 21, SMALL = 4, LONGEST_EXPONENT = 62 /* bits */ };
 
-/* mantissa 10^exponent, of about DIGITS digits, at most x (up: at least x), x > 0 finite. */
-static void decimal(fmpz_t mantissa, fmpz_t exponent, const arf_t x, bool up)
+/* mantissa 10^exponent, of about that many digits, at most x (up: at least x), x > 0 finite. */
+static void decimal(fmpz_t mantissa, fmpz_t exponent, const arf_t x, slong count, bool up)
 {
     const slong prec = 192 + arf_bits(x) + (slong)fmpz_bits(ARF_EXPREF(x));
     arb_t t, ten;
@@ -26,7 +26,7 @@ static void decimal(fmpz_t mantissa, fmpz_t exponent, const arf_t x, bool up)
     arb_log(ten, ten, prec);
     arb_div(t, t, ten, prec);
     arf_get_fmpz(exponent, arb_midref(t), ARF_RND_FLOOR);
-    fmpz_sub_ui(exponent, exponent, DIGITS - 1);
+    fmpz_sub_si(exponent, exponent, count - 1);
     /* Whole powers of ten are exact at this precision where it matters, so that 2 stays 2. */
     arb_set_ui(ten, 10);
     arb_set_arf(t, x);
@@ -104,7 +104,7 @@ static double double_of(const arf_t x, bool up)
     return arf_get_d(x, up ? ARF_RND_CEIL : ARF_RND_FLOOR);
 }
 
-void tl_certify_number(tl_certified *number, const arf_t x, bool up)
+static void set_number(tl_certified *number, const arf_t x, slong count, bool up)
 {
     fmpz_t mantissa, exponent;
 
@@ -125,10 +125,26 @@ void tl_certify_number(tl_certified *number, const arf_t x, bool up)
     }
     fmpz_init(mantissa);
     fmpz_init(exponent);
-    decimal(mantissa, exponent, x, up);
+    decimal(mantissa, exponent, x, count, up);
     char *digits = fmpz_get_str(NULL, 10, mantissa);
     place_point(number->text, digits, fmpz_get_si(exponent));
     flint_free(digits);
     fmpz_clear(exponent);
     fmpz_clear(mantissa);
+}
+
+void tl_certify_number(tl_certified *number, const arf_t x, bool up)
+{
+    set_number(number, x, DIGITS, up);
+}
+
+void tl_certify_known_low(tl_certified *number, const arb_t ball, slong prec)
+{
+    const double known = (double)arb_rel_accuracy_bits(ball) * log10(2) + 2;
+    arf_t end;
+
+    arf_init(end);
+    arb_get_lbound_arf(end, ball, prec);
+    set_number(number, end, known < DIGITS ? (slong)known : DIGITS, false);
+    arf_clear(end);
 }

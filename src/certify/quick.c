@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The bits that make 20 digits, and some that a digit may hang on. */
-enum { ENOUGH_BITS = 72 };
-
 double tl_certify_squares(const double *a, size_t n)
 {
     double sum = 0;
@@ -118,7 +115,7 @@ bool tl_certify_quick(arb_t value, const tl_certify_state *s, const double *v)
     }
     if (good && s->layer->O) good = apply_output(&out, &p);
     if (good) quotient(ball, s->layer->O ? &out : &p.narrow, &p, v, s->prec);
-    good = good && arb_is_finite(ball) && arb_rel_accuracy_bits(ball) >= ENOUGH_BITS;
+    good = good && arb_is_finite(ball) && arb_rel_accuracy_bits(ball) >= TL_PRODUCT_BITS;
     if (good) arb_swap(value, ball);
     tl_certify_pairs_free(&out);
     tl_certify_pairs_free(&p.narrow);

@@ -1,13 +1,14 @@
-/* The product with a direction where it need not be known to more than 20 digits. Internal to
- * certify. */
+/* The product with a direction where it need not be known to many digits. Internal to certify. */
 #ifndef TIGHTLIP_CERTIFY_QUICK_H
 #define TIGHTLIP_CERTIFY_QUICK_H
 
 #include "certify/internal.h"
 #include "certify/pairs.h"
 
+/* A lower end is one whatever its width, and for the other bits balls take ten times as long. */
+enum { TL_PRODUCT_BITS = 48 };
 /* value: ball around |J v|/|v|, v (m x d, not zero). False, and value as it was: known to less than
- * 72 bits, kind not dot, copies or masses, or out of memory. */
+ * TL_PRODUCT_BITS, kind not dot, copies or masses, or out of memory. */
 bool tl_certify_quick(arb_t value, const tl_certify_state *s, const double *v);
 
 /* Sizes beyond which sums might overflow; what underflow may cost. Bounds are doubles: 1 % covers

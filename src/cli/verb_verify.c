@@ -60,6 +60,7 @@ static void print_line(const char *label, const tl_certificate *c)
     printf(": norm %s %s %s", tl_norm_name(c->norm), c->has_upper ? "from" : "at least",
            c->norm_at_x.low.text);
     if (c->has_upper) printf(" to %s", c->norm_at_x.high.text);
+    if (c->pairs) printf(" (in pairs of doubles)");
     if (c->has_claim && isfinite(c->claim))
         printf(", claimed %.17g", c->claim);
     else if (c->has_claim)
@@ -130,6 +131,14 @@ static bool is_wide(const tl_layer *layer)
     return layer->d * layer->values > 32768;
 }
 
+/* Tokens times numbers of the value matrices from which on balls take more than a second. */
+enum { LONG_IN_BALLS = 10000000 };
+
+static bool is_long(const tl_problem *problem)
+{
+    return problem->measure->m * problem->layer->d * problem->layer->values > LONG_IN_BALLS;
+}
+
 static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
                                  tl_model_networks *networks, tl_certificate *c, tl_error *why)
 {
@@ -144,6 +153,7 @@ static tl_status certify_problem(const tl_cli_item *item, const tl_certify_setti
         asked.enclose = settings->enclose && !referred;
         asked.lower_only = referred;
         asked.norm_only = referred && is_wide(problem.layer);
+        asked.pairs = asked.norm_only && is_long(&problem);
         status = tl_certify_problem(&problem, &asked, c, why);
         if (status != TL_OK) tl_error_prefix(why, "%s", item->label);
     }
@@ -265,7 +275,9 @@ const tl_cli_verb tl_cli_verb_verify = {
         "that its tokens lie in the domain, and proves a lower bound of the norm, with an "
         "enclosure of every bound beside it. Of a directory, every witness file and every record "
         "of cells.ndjson; weights and tokens that it names by file are read from there and must "
-        "not have changed. One line each: confirmed, below claim, refutes KEY (with a certificate "
+        "not have changed. Of wide layers read by name at many tokens the product is not in balls "
+        "but in pairs of doubles with a proven error; the line says so. One line each: confirmed, "
+        "below claim, refutes KEY (with a certificate "
         "written beside the file: FILE.certificate.json), outside, undecided. Exit code 3 when a "
         "claim or a bound is contradicted. Bounds marked refuted count only when named.",
     .option = options,

@@ -53,8 +53,8 @@ static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl
     p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (cell->attention.network && ex->norm == TL_NORM_2)
-        return tl_model_norm(p->layer, mu, tl_witness_lacks(cell, mu) ? NULL : p->direction,
-                             &p->norm, err);
+        return tl_model_norm(p->layer, mu, tl_witness_lacks(cell) ? NULL : p->direction, &p->norm,
+                             err);
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
 
@@ -144,7 +144,7 @@ static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const 
 {
     const tl_problem problem = witness_of(ex, cell, p);
 
-    if (tl_witness_lacks(cell, p->measure)) return json_null();
+    if (tl_witness_lacks(cell)) return json_null();
     return by_reference(cell) ? tl_witness_refer(&problem, ex, cell) : tl_problem_to_json(&problem);
 }
 
@@ -197,9 +197,8 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || json_object_set_new(record, "witness", witness_json(ex, cell, p));
-    if (tl_witness_lacks(cell, p->measure))
-        bad = bad ||
-              json_object_set_new(record, "why", json_string(tl_witness_lacks(cell, p->measure)));
+    if (tl_witness_lacks(cell))
+        bad = bad || json_object_set_new(record, "why", json_string(tl_witness_lacks(cell)));
     if (!bad) return record;
     json_decref(record);
     return NULL;
@@ -216,7 +215,7 @@ static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell,
 {
     const tl_problem witness = witness_of(ex, cell, p);
 
-    const char *why = tl_witness_lacks(cell, p->measure);
+    const char *why = tl_witness_lacks(cell);
 
     if (why)
         return json_object_set_new(json_object_get(record, "lower"), "certified_why",

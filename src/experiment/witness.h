@@ -10,6 +10,6 @@
 json_t *tl_witness_refer(const tl_problem *problem, const tl_experiment *ex, const tl_cell *cell);
 
 /* Why the cell has no witness at these tokens; NULL: it has one. */
-const char *tl_witness_lacks(const tl_cell *cell, const tl_measure *mu);
+const char *tl_witness_lacks(const tl_cell *cell);
 
 #endif
