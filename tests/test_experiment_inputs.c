@@ -189,7 +189,7 @@ static const refusal refused[] = {
     {MODEL("gpt2.json") IMAGES "sweep = (" LAYERS ");",
      "expected attention.model with ViT beside images"},
     {MODEL("vit.json") IMAGES "sweep = ({ variable = \"image\"; values = (2); }, " LAYERS ");",
-     "expected an image of the 2 in i.idx, found number 2"},
+     "i.idx: expected an image of the 2 there, found number 2"},
     {MODEL("vit.json") "tokens = { images = \"t.txt\"; };\nsweep = (" LAYERS ");", "t.txt"},
     {MODEL("six.json") IMAGES "sweep = (" LAYERS ");",
      "i.idx: expected images of 3 x 6 x 6 as in the network, found 1 x 4 x 4"},

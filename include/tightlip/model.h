@@ -67,6 +67,8 @@ TL_MUST_USE tl_status tl_model_layer(const tl_weights *file, const tl_module_spe
  *   "tokens": {"file", "fnv1a64", "ids", "n", "line" (optional)}    beside attention.model: what
  *                 the layer gets at the first n tokens of a text, numbered as by tl_words_read,
  *                 in a forward pass in double precision, whose last bits are those of the machine
+ *   "tokens": {"file", "fnv1a64", "image"}    beside attention.model of a vision transformer: the
+ *                 same at that image of a file, as tl_transformer_image has it
  *   "tokens": {"file", "fnv1a64", "tensor"}
  *   "tokens": {"random": {"n", "d", "std", "common", "seed", "fnv1a64"}}
  *   "tokens": {"rows": [[..], ..], "repeat": [N_1, ..]}      row k N_k times in turn

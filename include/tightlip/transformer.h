@@ -110,6 +110,13 @@ typedef struct {
     const double *pixels;          /* vit: channels x image x image, normalised; n and id unused */
 } tl_transformer_input;
 
+/* *pixels of image number `image` of a file (tl_images_read): bytes to [-1, 1], as the published
+ * models take them; one channel stands for as many as the network has. Owned by the caller. Errors:
+ * TL_ERR_ARGUMENT (another family than vit), TL_ERR_DOMAIN (not so many images), TL_ERR_SHAPE,
+ * those of reading. */
+TL_MUST_USE tl_status tl_transformer_image(const tl_transformer_config *config, const char *path,
+                                           size_t image, double **pixels, tl_error *err);
+
 /* Products of matrices in single or in double precision; everything else is double. */
 typedef enum { TL_PRECISION_SINGLE, TL_PRECISION_DOUBLE } tl_precision;
 

@@ -34,8 +34,7 @@ tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, double *dir
     /* Claims are confirmed to the rounding of double precision. */
     const tl_norm_settings claim = {.value = 1e-12};
     tl_norm_layer_result norm;
-    const tl_status s = tl_norm_layer(layer, mu, direction ? &claim : &tl_norm_settings_measured,
-                                      direction, &norm, err);
+    const tl_status s = tl_norm_layer(layer, mu, &claim, direction, &norm, err);
 
     if (s) return s;
     *out = (tl_norm_result){.log_value = log(norm.value),

@@ -29,8 +29,8 @@ TL_MUST_USE tl_status tl_model_tokens(const tl_bindings *b, const tl_layer_spec 
 /* Whether the experiment is about layers of a network. */
 bool tl_has_model(const config_setting_t *attention);
 
-/* The spectral norm: with a direction to a relative 1e-12, and where it is attained; without one
- * (NULL) to tl_norm_settings_measured. Errors: those of tl_norm_layer. */
+/* The spectral norm to a relative 1e-12, and where it is attained. Errors: those of tl_norm_layer.
+ */
 TL_MUST_USE tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, double *direction,
                                     tl_norm_result *out, tl_error *err);
 
@@ -38,8 +38,8 @@ TL_MUST_USE tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu,
  * or directory. NULL: out of memory. */
 json_t *tl_model_reference(const tl_bindings *b, const char *config, const char *directory,
                            long long seed, long long layer, long long head, const tl_layer *made);
-/* tokens.text of the cell, whose tokens are these, by reference; NULL: no text, or out of memory.
- */
+/* tokens.text or tokens.images of the cell, whose tokens are these, by reference; NULL: neither, or
+ * out of memory. */
 json_t *tl_model_tokens_reference(const tl_bindings *b, const tl_measure *tokens);
 
 /* Columns beside the value: how many tokens, mean and largest length of their vectors. */

@@ -1,5 +1,6 @@
-/* How witnesses name the layer of a network and its text. */
+/* How witnesses name the layer of a network and its input. */
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "experiment/model_layer.h"
@@ -34,6 +35,19 @@ json_t *tl_model_reference(const tl_bindings *b, const char *config, const char 
     return json_pack("{s:o}", "model", out);
 }
 
+static json_t *image_reference(const tl_bindings *b, const config_setting_t *group)
+{
+    char *file = NULL;
+    long long image = 0;
+    json_t *out = NULL;
+
+    if (tl_bindings_text(b, group, "images", NULL, &file, NULL) == TL_OK &&
+        tl_bindings_integer(b, group, "image", "image", 0, INT32_MAX, &image, NULL, NULL) == TL_OK)
+        out = json_pack("{s:s, s:I}", "file", file, "image", (json_int_t)image);
+    free(file);
+    return out;
+}
+
 json_t *tl_model_tokens_reference(const tl_bindings *b, const tl_measure *tokens)
 {
     const config_setting_t *group = b->experiment->tokens;
@@ -41,6 +55,7 @@ json_t *tl_model_tokens_reference(const tl_bindings *b, const tl_measure *tokens
     long long line = -1;
     json_t *out = NULL;
 
+    if (config_setting_get_member(group, "images")) return image_reference(b, group);
     if (!config_setting_get_member(group, "text")) return NULL;
     if (tl_bindings_text(b, group, "text", NULL, &text, NULL) == TL_OK &&
         tl_bindings_text(b, group, "ids", NULL, &ids, NULL) == TL_OK &&

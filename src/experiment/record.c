@@ -53,8 +53,7 @@ static tl_status evaluate(const tl_experiment *ex, const tl_cell *cell, const tl
     p->direction = calloc(mu->m * mu->d, sizeof *p->direction);
     if (!p->direction) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (cell->attention.network && ex->norm == TL_NORM_2)
-        return tl_model_norm(p->layer, mu, tl_witness_lacks(cell) ? NULL : p->direction, &p->norm,
-                             err);
+        return tl_model_norm(p->layer, mu, p->direction, &p->norm, err);
     return tl_norm_compute(p->layer, p->measure, ex->norm, p->direction, &p->norm, err);
 }
 
@@ -144,7 +143,6 @@ static json_t *witness_json(const tl_experiment *ex, const tl_cell *cell, const 
 {
     const tl_problem problem = witness_of(ex, cell, p);
 
-    if (tl_witness_lacks(cell)) return json_null();
     return by_reference(cell) ? tl_witness_refer(&problem, ex, cell) : tl_problem_to_json(&problem);
 }
 
@@ -197,8 +195,6 @@ static json_t *record_json(const tl_experiment *ex, const tl_cell *cell,
     bad = bad || tl_record_set_bounds(record, table, p->norm.log_value);
     bad = bad || json_object_set_new(record, "domain", domain_json(cell->domain));
     bad = bad || json_object_set_new(record, "witness", witness_json(ex, cell, p));
-    if (tl_witness_lacks(cell))
-        bad = bad || json_object_set_new(record, "why", json_string(tl_witness_lacks(cell)));
     if (!bad) return record;
     json_decref(record);
     return NULL;
@@ -214,13 +210,6 @@ static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell,
                    const point *given, const tl_bound_table *table)
 {
     const tl_problem witness = witness_of(ex, cell, p);
-
-    const char *why = tl_witness_lacks(cell);
-
-    if (why)
-        return json_object_set_new(json_object_get(record, "lower"), "certified_why",
-                                   json_string(why)) ||
-               json_object_set_new(record, "upper_certified_why", json_string(why));
     int bad = tl_certified_set_lower(json_object_get(record, "lower"), &witness);
 
     if (given) {

@@ -104,7 +104,8 @@ json_t *tl_tokens_reference(const tl_bindings *b, const tl_measure *tokens)
     if (!at || !config_setting_is_group(at) ||
         (domain && config_setting_get_member(domain, "snap")))
         return NULL;
-    if (config_setting_get_member(at, "text")) return tl_model_tokens_reference(b, tokens);
+    if (config_setting_get_member(at, "text") || config_setting_get_member(at, "images"))
+        return tl_model_tokens_reference(b, tokens);
     if (config_setting_get_member(at, "construction")) return tl_tokens_drawn(b, tokens);
     if (config_setting_length(at) != 2 || !config_setting_get_member(at, "file") ||
         !config_setting_get_member(at, "tensor"))

@@ -2,13 +2,6 @@
 
 #include <string.h>
 
-const char *tl_witness_lacks(const tl_cell *cell)
-{
-    if (cell->attention.network && !cell->searched && !cell->tokens_reference)
-        return "no witness: the network and its image are those of the manifest";
-    return NULL;
-}
-
 /* The reference, with the hash of its file, which the manifest knows, when it names one. */
 static json_t *hashed(const tl_experiment *ex, const json_t *reference)
 {

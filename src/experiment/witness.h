@@ -9,7 +9,4 @@
  * again, and the domain about them. NULL when out of memory. */
 json_t *tl_witness_refer(const tl_problem *problem, const tl_experiment *ex, const tl_cell *cell);
 
-/* Why the cell has no witness at these tokens; NULL: it has one. */
-const char *tl_witness_lacks(const tl_cell *cell);
-
 #endif

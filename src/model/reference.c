@@ -226,16 +226,17 @@ tl_status tl_model_resolve_kept(json_t *document, const char *directory,
     const json_t *model = json_object_get(attention, "model");
     const json_t *tokens = json_object_get(document, "tokens");
     const bool named = json_is_object(tokens);
-    const bool text = named && json_object_get(tokens, "ids");
+    const bool input = named && tl_reference_is_input(tokens);
     tl_status s = TL_OK;
 
     if (changed) *changed = module || drawn || model || named;
     if ((module != NULL) + (drawn != NULL) + (model != NULL) > 1)
         return tl_fail(err, TL_ERR_PARSE,
                        "attention: expected one of module, random and model, found several");
-    if (text && !model)
-        return tl_fail(err, TL_ERR_PARSE, "tokens.ids: expected attention.model beside a text");
-    if (named && !text) s = resolve_tokens(document, tokens, directory, err);
+    if (input && !model)
+        return tl_fail(err, TL_ERR_PARSE,
+                       "tokens: expected attention.model beside a text or an image");
+    if (named && !input) s = resolve_tokens(document, tokens, directory, err);
     if (!s && module) s = resolve_module(attention, directory, err);
     if (!s && drawn) s = resolve_random(attention, drawn, err);
     if (!s && model) s = tl_reference_model(document, directory, networks, err);

@@ -14,7 +14,9 @@ TL_MUST_USE tl_status tl_reference_path(const json_t *reference, const char *pla
  * Nonzero: out of memory. */
 int tl_reference_put_layer(json_t *attention, const tl_layer *layer);
 json_t *tl_reference_rows(const double *x, size_t rows, size_t cols);
-/* attention.model, and tokens that are a text. */
+/* Whether tokens are what a layer of a network gets at a text or an image. */
+bool tl_reference_is_input(const json_t *tokens);
+/* attention.model, and such tokens. */
 TL_MUST_USE tl_status tl_reference_model(json_t *document, const char *directory,
                                          tl_model_networks *networks, tl_error *err);
 

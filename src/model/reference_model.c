@@ -1,4 +1,5 @@
-/* Layers of whole networks that a problem document names, and what they get at a text. */
+/* Layers of whole networks that a problem document names, and what they get at a text or an image.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "tightlip/words.h"
 
 struct tl_model_networks {
-    char *key, *text_key; /* owned: what they were made from */
-    char *vocabulary;     /* owned: the directory of a trained network, else NULL */
+    char *key, *input_key; /* owned: what they were made from */
+    char *vocabulary;      /* owned: the directory of a trained network, else NULL */
     tl_transformer *model;
     tl_transformer_states states;
 };
@@ -23,8 +24,8 @@ tl_model_networks *tl_model_networks_alloc(void)
 static void drop_states(tl_model_networks *networks)
 {
     tl_transformer_states_clear(&networks->states);
-    free(networks->text_key);
-    networks->text_key = NULL;
+    free(networks->input_key);
+    networks->input_key = NULL;
 }
 
 static void drop(tl_model_networks *networks)
@@ -173,30 +174,68 @@ static tl_status read_ids(const json_t *reference, const char *directory, const 
     return s;
 }
 
-static tl_status hold_states(tl_model_networks *networks, const json_t *reference,
-                             const char *directory, tl_error *err)
+static tl_status run_text(tl_model_networks *networks, const json_t *reference,
+                          const char *directory, tl_error *err)
 {
-    char *key = key_of(reference);
     uint32_t *id = NULL;
     size_t count = 0;
-    tl_status s = TL_OK;
+    tl_status s = read_ids(reference, directory, networks->vocabulary, &id, &count, err);
 
-    if (!key) return tl_fail(err, TL_ERR_MEMORY, "tokens: out of memory");
-    if (networks->text_key && strcmp(networks->text_key, key) == 0) {
-        free(key);
-        return TL_OK;
-    }
-    drop_states(networks);
-    s = read_ids(reference, directory, networks->vocabulary, &id, &count, err);
     if (!s) {
         const json_int_t n = json_integer_value(json_object_get(reference, "n"));
         const tl_transformer_input input = {.n = (size_t)n, .id = id};
         s = tl_transformer_run(networks->model, &input, TL_PRECISION_DOUBLE, &networks->states,
                                err);
     }
-    networks->text_key = s ? NULL : key;
-    if (s) free(key);
     free(id);
+    return s;
+}
+
+static tl_status run_image(tl_model_networks *networks, const json_t *reference,
+                           const char *directory, tl_error *err)
+{
+    const tl_transformer_config *about = tl_transformer_about(networks->model);
+    const json_t *image = json_object_get(reference, "image");
+    const json_int_t k = json_integer_value(image);
+    double *pixels = NULL;
+    char *path = NULL;
+    tl_status s = TL_OK;
+
+    if (!json_is_integer(image) || k < 0 || k > INT32_MAX)
+        s = tl_fail(err, TL_ERR_PARSE, "tokens.image: expected the number of an image, from 0 on");
+    if (!s) s = tl_reference_path(reference, "tokens", directory, &path, err);
+    if (!s) s = tl_transformer_image(about, path, (size_t)k, &pixels, err);
+    if (!s) {
+        const tl_transformer_input input = {.n = about->positions, .pixels = pixels};
+        s = tl_transformer_run(networks->model, &input, TL_PRECISION_DOUBLE, &networks->states,
+                               err);
+    }
+    free(pixels);
+    free(path);
+    return s;
+}
+
+bool tl_reference_is_input(const json_t *tokens)
+{
+    return json_object_get(tokens, "ids") || json_object_get(tokens, "image");
+}
+
+static tl_status hold_states(tl_model_networks *networks, const json_t *reference,
+                             const char *directory, tl_error *err)
+{
+    char *key = key_of(reference);
+    tl_status s = TL_OK;
+
+    if (!key) return tl_fail(err, TL_ERR_MEMORY, "tokens: out of memory");
+    if (networks->input_key && strcmp(networks->input_key, key) == 0) {
+        free(key);
+        return TL_OK;
+    }
+    drop_states(networks);
+    s = json_object_get(reference, "image") ? run_image(networks, reference, directory, err)
+                                            : run_text(networks, reference, directory, err);
+    networks->input_key = s ? NULL : key;
+    if (s) free(key);
     return s;
 }
 
@@ -210,7 +249,7 @@ static tl_status resolve(json_t *document, const char *directory, tl_model_netwo
     tl_status s = check_members(reference, err);
 
     if (!s) s = hold(networks, reference, directory, err);
-    if (!s && json_is_object(tokens) && json_object_get(tokens, "ids")) {
+    if (!s && json_is_object(tokens) && tl_reference_is_input(tokens)) {
         s = hold_states(networks, tokens, directory, err);
         if (!s && at >= networks->states.layers)
             s = tl_fail(err, TL_ERR_ARGUMENT, "attention.model.layer: expected one below %zu",
