@@ -71,6 +71,16 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names) \
     WIDE_VARIANT(f, 256, __attribute__((target("avx2"))), parameters, names)    \
     WIDE_VARIANT(f, any, , parameters, names)
+/* The same from f_told, which a last value tells whether products may be fused with sums. */
+#define WIDE_TOLD(f, suffix, attribute, parameters, values) \
+    attribute static void f##_##suffix parameters           \
+    {                                                       \
+        f##_told values;                                    \
+    }
+#define WIDE_VARIANTS_TOLD(f, parameters, fused, plain)                      \
+    WIDE_TOLD(f, 512, __attribute__((target("avx512f"))), parameters, fused) \
+    WIDE_TOLD(f, 256, __attribute__((target("avx2"))), parameters, plain)    \
+    WIDE_TOLD(f, any, , parameters, plain)
 #define WIDE_CALL(f, values)                     \
     do {                                         \
         if (__builtin_cpu_supports("avx512f"))   \
@@ -82,6 +92,11 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     } while (0)
 #else
 #define WIDE_VARIANTS(f, parameters, names)
+#define WIDE_VARIANTS_TOLD(f, parameters, fused, plain) \
+    static void f##_body parameters                     \
+    {                                                   \
+        f##_told plain;                                 \
+    }
 #define WIDE_CALL(f, values) f##_body values
 #endif
 
