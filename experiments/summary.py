@@ -99,7 +99,7 @@ def section(directory):
         lines += [line for kind in ("proven", "published") for line in provenance(rows, kind)]
     if all("lower_certified" in r for r in rows):
         certified = sum(bool(r["lower_certified"]) for r in rows)
-        lines.append(f"Values certified in ball arithmetic: {certified} of {len(rows)}.")
+        lines.append(f"Values certified: {certified} of {len(rows)}.")
     if is_measured_model(config):
         return "\n".join(lines + ["", *exponents.table(rows)]) + "\n"
     fit = directory / "fit.csv"

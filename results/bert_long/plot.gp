@@ -16,7 +16,7 @@ $point0 << EOD
 1.505149978 -0.1012285228
 1.505149978 -0.09443656969
 1.505149978 -0.0941420414
-1.505149978 -0.09662153684
+1.505149978 -0.09662153682
 1.505149978 -0.1041802596
 2.10720997 -0.1017740266
 2.10720997 -0.0947971483
@@ -32,7 +32,7 @@ EOD
 $line0 << EOD
 0.3010299957 -0.08540505263
 0.903089987 -0.09495115573
-1.505149978 -0.09662153684
+1.505149978 -0.09662153682
 2.10720997 -0.09628411536
 2.709269961 -0.09628249185
 EOD
@@ -52,12 +52,12 @@ $point1 << EOD
 1.505149978 -0.104052051
 1.505149978 -0.094388408
 1.505149978 -0.09847453308
-2.10720997 -0.09751406953
+2.10720997 -0.09751406952
 2.10720997 -0.09800406817
 2.10720997 -0.1041868903
 2.10720997 -0.09438484038
-2.10720997 -0.09828086881
-2.709269961 -0.09736298064
+2.10720997 -0.0982808688
+2.709269961 -0.09736298063
 2.709269961 -0.09820872136
 2.709269961 -0.1039972294
 2.709269961 -0.09470497446
@@ -158,9 +158,9 @@ plot \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
   $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.22 ± 0.00', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, layer = 11, slope 0.00 ± 0.00', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 11, slope 0.00 ± 0.00', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, layer = 0, slope 0.00 ± 0.00'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.00 ± 0.00'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

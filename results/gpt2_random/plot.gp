@@ -300,11 +300,11 @@ plot \
   $line3 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
   $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.10 ± 0.00', \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, layer = 11, slope 0.09 ± 0.00', \
+  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.09 ± 0.00', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, layer = 6, slope 0.09 ± 0.00', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.09 ± 0.00', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, layer = 0, slope 0.09 ± 0.00'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.09 ± 0.00'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

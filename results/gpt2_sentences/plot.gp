@@ -67,7 +67,7 @@ $point1 << EOD
 0.6020599913 -0.6866559237
 0.6989700043 -0.6741755567
 0.7781512504 -0.6661384841
-0.84509804 -0.6576067066
+0.84509804 -0.6576067065
 0.903089987 -0.6514970339
 0.9542425094 -0.6459479604
 0.9542425094 -0.6459479604
@@ -99,7 +99,7 @@ $line1 << EOD
 0.6020599913 -0.6866559237
 0.6989700043 -0.6741755567
 0.7781512504 -0.6661384841
-0.84509804 -0.6576067066
+0.84509804 -0.6576067065
 0.903089987 -0.6514970339
 0.9542425094 -0.6459479604
 1 -0.6412585722
@@ -380,9 +380,9 @@ plot \
   $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.24 ± 0.00', \
   $point4 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.24 ± 0.00', \
   $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.09 ± 0.00', \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, layer = 11, slope 0.08 ± 0.00', \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, layer = 6, slope 0.08 ± 0.00', \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, layer = 0, slope 0.07 ± 0.00'
+  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.08 ± 0.00', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.08 ± 0.00', \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.07 ± 0.00'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -6,11 +6,11 @@ $point0 << EOD
 0.6989700043 -0.08773012013
 0.6989700043 -0.08826152968
 0.6989700043 -0.08261162746
-0.6989700043 -0.08205127041
+0.6989700043 -0.0820512704
 0.6989700043 -0.09461470792
 1.230448921 -0.08190718798
 1.230448921 -0.09677944388
-1.230448921 -0.0816636167
+1.230448921 -0.08166361668
 1.230448921 -0.0949497097
 1.230448921 -0.09932368856
 1.698970004 -0.05312549138
@@ -47,7 +47,7 @@ $point1 << EOD
 1.698970004 -0.101017893
 1.698970004 -0.1010213084
 2.294466226 -0.1019156421
-2.294466226 -0.08906022949
+2.294466226 -0.08906022948
 2.294466226 -0.09981196837
 2.294466226 -0.1018319215
 2.294466226 -0.1014679765
@@ -72,19 +72,19 @@ $point2 << EOD
 1.698970004 -0.1019318805
 1.698970004 -0.09475693686
 1.698970004 -0.100585949
-1.698970004 -0.1018912993
+1.698970004 -0.1018912992
 1.698970004 -0.1018035831
 2.294466226 -0.1021341811
 2.294466226 -0.09694715527
 2.294466226 -0.101028497
 2.294466226 -0.1020421628
-2.294466226 -0.1017760982
+2.294466226 -0.1017760981
 EOD
 $line2 << EOD
 0.6989700043 -0.09851316372
 1.230448921 -0.1001970517
 1.698970004 -0.1018035831
-2.294466226 -0.1017760982
+2.294466226 -0.1017760981
 EOD
 $point3 << EOD
 0.6989700043 0.4470569115
@@ -192,11 +192,11 @@ plot \
   $line3 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
   $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.23 ± 0.03', \
   $line2 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, layer = 11, slope 0.00 ± 0.00', \
+  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.00 ± 0.00', \
   $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, layer = 6, slope 0.00 ± 0.00', \
+  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.00 ± 0.00', \
   $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, layer = 0, slope 0.03 ± 0.01'
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.03 ± 0.01'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -1,4 +1,4 @@
-/* Certificates of a cell: found values and bounds in ball arithmetic, into its record. */
+/* Certificates of a cell: found values and bounds with proven errors, into its record. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -205,7 +205,7 @@ static bool is_number(double x)
     return !isnan(x) && !(isinf(x) && x > 0);
 }
 
-/* What was found and the bounds, in ball arithmetic. */
+/* What was found and the bounds, with proven errors. */
 static int certify(json_t *record, const tl_experiment *ex, const tl_cell *cell, const point *p,
                    const point *given, const tl_bound_table *table)
 {

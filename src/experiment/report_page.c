@@ -37,8 +37,9 @@ const char *const tl_report_head =
     ".wrong { color: var(--mark); font-weight: 600; }\n"
     "code { font-size: .9em; overflow-wrap: anywhere; }\n</style>\n</head>\n<body>\n"
     "<h1>tightlip: results</h1>\n"
-    "<p>A value is <em>found</em>: a lower bound of the supremum; certified where ball arithmetic "
-    "has proved it. A bound is a theorem. The ratio is bound over value: 1 would be sharp. Click a "
+    "<p>A value is <em>found</em>: a lower bound of the supremum; certified where arithmetic "
+    "with error bounds has proved it. A bound is a theorem. The ratio is bound over value: 1 would "
+    "be sharp. Click a "
     "heading to sort.</p>\n";
 
 const char *const tl_report_tail =

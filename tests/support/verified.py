@@ -17,6 +17,7 @@ import sys
 
 SLACK = 1e-10
 SAME, NETWORK = decimal.Decimal("1e-15"), decimal.Decimal("1e-10")
+TOKEN_BYTES = 500
 DIGITS = 20  # of a record; fewer: no more are known
 BELOW = decimal.Decimal(2) ** -47 + decimal.Decimal("1e-15")  # from the lower end to the upper, and a digit cut off
 
@@ -63,7 +64,12 @@ def verified(directory):
 
 
 def size(directory):
-    return sum(path.stat().st_size for path in pathlib.Path(directory).glob("*.ndjson"))
+    """Bytes to read; a token of a layer of a network, which is read by name, takes as long as many."""
+    total = 0
+    for path in pathlib.Path(directory).glob("*.ndjson"):
+        with open(path, encoding="utf-8") as lines:
+            total += sum(len(line) + (TOKEN_BYTES * json.loads(line)["n"] if '"model":' in line else 0) for line in lines)
+    return total
 
 
 def main():
