@@ -129,7 +129,7 @@ static void head_dense(tl_jacobian *J, const tl_head_state *s, double *M)
 void tl_jacobian_dense(tl_jacobian *J, double *M)
 {
     const size_t m = J->m, d = J->d, ld = m * d;
-    if (tl_few(J)) {
+    if (J->few) {
         tl_few_dense(J, J->state, M);
         return;
     }

@@ -1,79 +1,136 @@
 #include "attention/few.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "attention/softmax_rows.h"
+#include "attention/few_lanes.h"
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
+/* A head that they take. */
+static bool takes(const tl_layer *layer)
+{
+    const tl_head *head = layer->head;
+    return layer->kind == TL_KIND_DOT && layer->heads == 1 && !layer->O && !head->K &&
+           head->v == layer->d && (layer->d <= 4 || layer->d == WIDTH);
+}
+
+bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
+{
+    tl_few_lanes *t = &J->lanes;
+    const size_t m = J->m_max < MOST ? J->m_max : MOST, blocks = (m + 7) / 8;
+    const size_t pairs = 24 * m * blocks, vectors = 8 * blocks * layer->d;
+    if (!takes(layer)) return true;
+    const size_t bytes = (pairs + 2 * vectors + 16 * blocks) * sizeof(double);
+    if (!(t->pairs = aligned_alloc(64, bytes))) return false;
+    t->x = t->pairs + pairs;
+    t->q = t->x + vectors;
+    t->root = t->q + vectors;
+    t->inverse = t->root + 8 * blocks;
+    return true;
+}
+
 bool tl_few(const tl_jacobian *J)
 {
-    const tl_head *head = J->layer->head;
-    return J->kind == TL_KIND_DOT && J->heads == 1 && !J->layer->O && !head->K && head->v == J->d &&
-           J->d <= WIDTH && J->m <= MOST && J->rows == J->m && J->splits;
+    return J->lanes.pairs && J->splits && J->m <= MOST;
 }
 
-/* <a, b> in the order of tl_dot. Here and below d is known to the compiler. */
-WIDE_BODY double dot(size_t d, const double *a, const double *b)
+/* From LANES + 8 - count: the first `count` lanes. */
+static const long long LANES[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+/* -INFINITY where the token of the lane does not see token l. */
+WIDE_BODY void hide(const tl_jacobian *J, size_t b, size_t end, size_t l, wide8 *logit)
 {
-    if (d == 4) return (a[0] * b[0] + a[2] * b[2]) + (a[1] * b[1] + a[3] * b[3]);
-    double sum = a[0] * b[0];
-    for (size_t r = 1; r < d; r++) sum += a[r] * b[r];
-    return sum;
+    const wide8 never = (wide8){0} - HUGE_VAL;
+    if (J->layer->mask == TL_MASK_CAUSAL) {
+        const size_t before = l < 8 * b ? 0 : l - 8 * b < 8 ? l - 8 * b : 8;
+        const wide8l hidden = *(const wide8l *)(LANES + 8 - before);
+        *logit = (wide8)(((wide8l)*logit & ~hidden) | ((wide8l)never & hidden));
+        return;
+    }
+    for (size_t i = 0; i < end; i++)
+        if (!tl_layer_sees(J->layer, 8 * b + i, l)) (*logit)[i] = -HUGE_VAL;
 }
 
-/* out (m x d) = factor a W' */
-WIDE_BODY void image(size_t d, size_t m, double factor, const double *restrict a, const double *W,
-                     double *restrict out)
+/* sqrt(a_i / a_0) and its inverse. */
+WIDE_BODY void roots(bool one, tl_jacobian *J)
 {
-    for (size_t i = 0; i < m; i++)
-        for (size_t r = 0; r < d; r++) out[i * d + r] = factor * dot(d, a + i * d, W + r * d);
+    const double *alpha = J->mu->log_mass;
+    for (size_t b = 0; b < few_blocks(one, J->m); b++) {
+        wide8 *root = (wide8 *)(J->lanes.root + 8 * b);
+        wide_rest(few_tokens(one, J->m, b), alpha + 8 * b, alpha[0], root);
+        *root = 0.5 * (*root - alpha[0]);
+        wide_exp(root);
+        *(wide8 *)(J->lanes.inverse + 8 * b) = 1.0 / *root;
+    }
 }
 
-/* Numbers behind the last of m x m: rows are written in vectors of eight. */
-enum { SLACK = 8 };
-
-/* out_il = <a_i, b_l>, m x m and SLACK */
-WIDE_BODY void pairs(size_t d, size_t m, const double *restrict a, const double *restrict b,
-                     double *restrict out)
+/* Softmax of the logits of block b, those of token l in L[l], into J->lanes; false where a logit is
+ * not a number or too large. */
+WIDE_BODY bool weigh(tl_jacobian *J, tl_head_state *s, size_t b, size_t end, wide8 *L)
 {
-    double columns[WIDTH * MOST] = {0};
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < d; r++) columns[r * MOST + l] = b[l * d + r];
-    const wide8 *column = (const wide8 *)columns;
-    for (size_t i = 0; i < m; i++) {
-        const double *a_i = a + i * d;
-        wide8 sum;
-        if (d == 4) {
-            sum = (a_i[0] * column[0] + a_i[2] * column[2]) +
-                  (a_i[1] * column[1] + a_i[3] * column[3]);
-        } else {
-            sum = a_i[0] * column[0];
-            for (size_t r = 1; r < d; r++) sum += a_i[r] * column[r];
+    const size_t m = J->m;
+    const tl_few_lanes *t = &J->lanes;
+    few_pair *pair = few_pairs(J, b);
+    _Alignas(64) wide8 top = (wide8){0} - HUGE_VAL, sum = {0};
+    wide8l ref = {0}, seen = {0};
+    for (size_t l = 0; l < m; l++) wide_largest(&L[l], &top);
+    for (size_t l = 0; l < m; l++) {
+        const wide8l here = L[l] >= top, first = here & ~seen;
+        seen |= here;
+        ref |= (long long)l & first;
+        pair[l].first = first;
+        weights_raise(&L[l], &top, &sum);
+    }
+    for (size_t i = 0; i < end; i++) s->ref[8 * b + i] = (size_t)ref[i];
+    const wide8 share = 1.0 / sum, of_root = share * *(const wide8 *)(t->root + 8 * b);
+    const wide8l used = *(const wide8l *)(LANES + 8 - end);
+    for (size_t l = 0; l < m; l++) {
+        pair[l].P = (wide8)((wide8l)(L[l] * share) & used);
+        pair[l].R = (wide8)((wide8l)(L[l] * of_root * t->inverse[l]) & used);
+    }
+    sum = (wide8)((wide8l)sum & used);
+    return isfinite(wide_sum(&sum));
+}
+
+/* P and R as rows. */
+WIDE_BODY void write_rows(tl_jacobian *J, tl_head_state *s, size_t b, size_t end)
+{
+    const size_t m = J->m;
+    const few_pair *pair = few_pairs(J, b);
+    for (size_t i = 0; i < end; i++)
+        for (size_t l = 0; l < m; l++) {
+            s->P[(8 * b + i) * m + l] = pair[l].P[i];
+            s->R[(8 * b + i) * m + l] = pair[l].R[i];
         }
-        *(wide8 *)(out + i * m) = sum;
-    }
 }
 
-/* out_i += sum_l T_il b_l, T_il at T[i row + l step]. */
-WIDE_BODY void mix(size_t d, size_t m, const double *restrict T, size_t row, size_t step,
-                   const double *restrict b, double *restrict out)
+WIDE_BODY bool set(bool one, size_t d, tl_jacobian *J, tl_head_state *s)
 {
-    for (size_t i = 0; i < m; i++) {
-        double sum[WIDTH] = {0};
-        for (size_t l = 0; l < m; l++) lanes_add(d, T[i * row + l * step], b + l * d, sum);
-        lanes_add(d, 1.0, sum, out + i * d);
+    const size_t m = J->m;
+    const double *bias = s->head->bq, factor = s->head->scale;
+    _Alignas(64) wide8 L[MOST];
+    tl_head_dot_maps(s);
+    memcpy(s->key, J->centred, m * d * sizeof(double));
+    few_image_rows(d, m, s->head->V, J->centred, s->val);
+    roots(one, J);
+    for (size_t b = 0; b < few_blocks(one, m); b++) {
+        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+        wide8 *x = (wide8 *)(J->lanes.x + at), *q = (wide8 *)(J->lanes.q + at);
+        few_columns(d, end, J->mu->x + at, x);
+        few_image(d, factor, s->head->Q, x, q);
+        for (size_t r = 0; bias && r < d; r++) q[r] += factor * bias[r];
+        few_rows(d, end, q, s->q + at);
+        for (size_t l = 0; l < m; l++) {
+            few_against(d, q, s->key + l * d, &L[l]);
+            L[l] += J->mu->log_mass[l];
+            if (J->layer->mask != TL_MASK_NONE) hide(J, b, end, l, &L[l]);
+        }
+        if (!weigh(J, s, b, end, L)) return false;
+        write_rows(J, s, b, end);
     }
-}
-
-/* out (d x d) += sum_i a_i b_i' */
-WIDE_BODY void outer(size_t d, size_t m, const double *restrict a, const double *restrict b,
-                     double *restrict out)
-{
-    double sum[WIDTH * WIDTH] = {0};
-    for (size_t i = 0; i < m; i++)
-        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], b + i * d, sum + r * d);
-    for (size_t r = 0; r < d; r++) lanes_add(d, 1.0, sum + r * d, out + r * d);
+    return true;
 }
 
 /* out (rows x d) = factor a W + out */
@@ -85,19 +142,6 @@ WIDE_BODY void times(size_t d, size_t rows, double factor, const double *restric
         for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], W + r * d, sum);
         lanes_add(d, factor, sum, out + i * d);
     }
-}
-
-WIDE_BODY void images(size_t d, tl_jacobian *J, tl_head_state *s)
-{
-    const size_t m = J->m;
-    const double *bias = s->head->bq, factor = s->head->scale;
-    double logits[MOST * MOST + SLACK];
-    image(d, m, factor, J->mu->x, s->head->Q, s->q);
-    for (size_t i = 0; bias && i < m * d; i++) s->q[i] += factor * bias[i % d];
-    memcpy(s->key, J->centred, m * d * sizeof(double));
-    image(d, m, 1.0, J->centred, s->head->V, s->val);
-    pairs(d, m, s->q, s->key, logits);
-    memcpy(s->P, logits, m * m * sizeof(double));
 }
 
 /* Row i: the key terms R_il (V + xi_l q_i') of its blocks in M, rows ld apart, and the query term S
@@ -117,99 +161,38 @@ WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_
             lanes_add(d, value * p[l], keys + l * d, cross + a * d);
         }
     for (size_t a = 0; a < d * d; a++) S[a] = 0.0;
-    times(d, d, J->scale * s->query.factor, cross, s->head->Q, S);
+    times(d, d, s->query.factor, cross, s->head->Q, S);
     for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
 }
 
-WIDE_BODY void dense(size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)
+WIDE_BODY void dense(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)
 {
     const size_t block = d * d;
+    (void)one;
     for (size_t i = 0; i < J->m; i++) row(d, J, s, i, M + i * block * J->m, J->splits + i * block);
 }
 
-WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *u,
-                        const double *phi, double *gx, double *ga, double *gA)
+WIDE_BODY void all_weights_body(tl_jacobian *J, tl_head_state *s, bool *good)
 {
-    const size_t m = J->m;
-    const double *A = s->head->Q, *V = s->head->V, factor = s->query.factor;
-    double S[MOST * MOST + SLACK], W[MOST * MOST + SLACK], D[MOST * MOST + SLACK];
-    double rho[MOST * MOST + SLACK], moved[MOST * WIDTH], side[MOST * WIDTH] = {0};
-    tl_gradient_rows t = {S, W, D, rho, ga};
-    image(d, m, 1.0, phi, V, moved);
-    pairs(d, m, u, moved, S);
-    pairs(d, m, s->q, phi, W);
-    image(d, m, factor, phi, A, moved);
-    pairs(d, m, moved, s->key, D);
-    pairs(d, m, u, s->val, rho);
-    for (size_t i = 0; i < m; i++) gradient_body(J, s, i, &t);
-    mix(d, m, S, m, 1, s->key, side);
-    mix(d, m, rho, m, 1, phi, side);
-    if (gA) {
-        double keys[MOST * WIDTH] = {0};
-        mix(d, m, D, m, 1, s->key, keys);
-        outer(d, m, side, J->mu->x, gA);
-        outer(d, m, keys, phi, gA);
-    }
-    if (!gx) return;
-    double values[MOST * WIDTH] = {0};
-    mix(d, m, W, 1, m, u, values);
-    times(d, m, 1.0, values, V, gx);
-    mix(d, m, D, 1, m, moved, gx);
-    mix(d, m, S, 1, m, s->q, gx);
-    times(d, m, factor, side, A, gx);
+    *good = FEW_BY_SIZE(set, J, s);
 }
-
-/* f(d, ..) for every width that there is. */
-#define BY_WIDTH(f, ...)   \
-    switch (J->d) {        \
-    case 1:                \
-        f(1, __VA_ARGS__); \
-        break;             \
-    case 2:                \
-        f(2, __VA_ARGS__); \
-        break;             \
-    case 3:                \
-        f(3, __VA_ARGS__); \
-        break;             \
-    default:               \
-        f(4, __VA_ARGS__); \
-    }
-
-WIDE_BODY void all_images_body(tl_jacobian *J, tl_head_state *s)
-{
-    BY_WIDTH(images, J, s);
-}
-WIDE_VARIANTS(all_images, (tl_jacobian * J, tl_head_state *s), (J, s))
+WIDE_VARIANTS(all_weights, (tl_jacobian * J, tl_head_state *s, bool *good), (J, s, good))
 
 WIDE_BODY void all_rows_body(const tl_jacobian *J, const tl_head_state *s, double *M)
 {
-    BY_WIDTH(dense, J, s, M);
+    FEW_BY_WIDTH(dense, false, J, s, M);
 }
 WIDE_VARIANTS(all_rows, (const tl_jacobian *J, const tl_head_state *s, double *M), (J, s, M))
 
-WIDE_BODY void all_sides_body(const tl_jacobian *J, const tl_head_state *s, const double *u,
-                              const double *phi, double *gx, double *ga, double *gA)
+bool tl_few_set(tl_jacobian *J, tl_head_state *s)
 {
-    BY_WIDTH(gradient, J, s, u, phi, gx, ga, gA);
-}
-WIDE_VARIANTS(all_sides,
-              (const tl_jacobian *J, const tl_head_state *s, const double *u, const double *phi,
-               double *gx, double *ga, double *gA),
-              (J, s, u, phi, gx, ga, gA))
-
-void tl_few_images(tl_jacobian *J, tl_head_state *s)
-{
-    WIDE_CALL(all_images, (J, s));
+    bool good;
+    WIDE_CALL(all_weights, (J, s, &good));
+    return good;
 }
 
 void tl_few_dense(tl_jacobian *J, const tl_head_state *s, double *M)
 {
     WIDE_CALL(all_rows, (J, s, M));
     J->splits_known = true;
-}
-
-void tl_few_gradient(const tl_jacobian *J, const tl_head_state *s, const double *u,
-                     const double *phi, double *gx, double *ga, double *gA)
-{
-    WIDE_CALL(all_sides, (J, s, u, phi, gx, ga, gA));
 }

@@ -1,20 +1,25 @@
-/* The parts of the linearised layer where a few atoms of small width meet one head of kind dot in
- * short form: the same numbers as images.c, blocks.c and gradient.c, summed in the same order, in
- * one piece instead of a dozen products each: their calls would cost more than they compute. */
+/* The linearised layer where up to 64 atoms of small width meet one head of kind dot in short form
+ * and no mass is far from another: in one piece instead of a dozen products each, whose calls would
+ * cost more than they compute, and with a token in each lane of a vector. */
 #ifndef ATTENTION_FEW_H
 #define ATTENTION_FEW_H
 
 #include "attention/internal.h"
 
-enum { TL_FEW_ATOMS = 8, TL_FEW_WIDTH = 4 };
+enum { TL_FEW_ATOMS = 64, TL_FEW_WIDTH = 8 };
 
-/* Whether they take J as it is set. */
+/* Room where the layer is of that kind; false: out of memory. */
+bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer);
+/* Whether they take J with its measure. */
 bool tl_few(const tl_jacobian *J);
-/* q, key, val and logits of the head. */
-void tl_few_images(tl_jacobian *J, tl_head_state *s);
+/* tl_jacobian_set for the head, log_scale 0: false where a logit is not a number or too large. */
+bool tl_few_set(tl_jacobian *J, tl_head_state *s);
+/* psi = J phi and phi = J' psi. */
+void tl_few_apply(const tl_jacobian *J, const tl_head_state *s, const double *phi, double *psi);
+void tl_few_apply_t(const tl_jacobian *J, const tl_head_state *s, const double *psi, double *phi);
 /* The joint block in M and the split blocks in J->splits. */
 void tl_few_dense(tl_jacobian *J, const tl_head_state *s, double *M);
-/* Gradient of u' J phi, added to gx (m x d), ga (m or NULL) and gA (d x d or NULL). */
+/* Gradient of u' J phi: gx (m x d or NULL), ga (m or NULL), gA (d x d or NULL). */
 void tl_few_gradient(const tl_jacobian *J, const tl_head_state *s, const double *u,
                      const double *phi, double *gx, double *ga, double *gA);
 

@@ -97,7 +97,7 @@ tl_status tl_jacobian_gradient(tl_jacobian *J, const double *u, const double *ph
         cat = J->cat;
     }
     gradient_clear(J, gx, ga, gA);
-    if (tl_few(J)) {
+    if (J->few) {
         tl_few_gradient(J, J->state, u, phi, gx, ga, gA);
         return TL_OK;
     }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/few.h"
+#include "attention/internal.h"
 
 /* out (m x rows, width apart) = factor W x + b */
 static void linear_images(const tl_map *t, size_t m, size_t d, const double *x, const double *b,
@@ -25,18 +25,21 @@ static void query_images(tl_jacobian *J, tl_head_state *s)
     linear_images(&s->query, J->m, J->d, J->mu->x, s->head->bq, s->head->scale, s->q);
 }
 
+void tl_head_dot_maps(tl_head_state *s)
+{
+    const tl_head *head = s->head;
+    const size_t k = head->k, v = head->v;
+    query_map(s);
+    s->keys = (tl_map){.W = head->K, .rows = k, .width = k, .factor = 1.0};
+    s->value = (tl_map){.W = head->V, .rows = v, .width = v, .factor = 1.0};
+}
+
 /* Kind dot: keys and values relative to atom 0. */
 static void dot_images(tl_jacobian *J, tl_head_state *s)
 {
     const tl_head *head = s->head;
     const size_t m = J->m, d = J->d, k = head->k, v = head->v;
-    query_map(s);
-    s->keys = (tl_map){.W = head->K, .rows = k, .width = k, .factor = 1.0};
-    s->value = (tl_map){.W = head->V, .rows = v, .width = v, .factor = 1.0};
-    if (tl_few(J)) {
-        tl_few_images(J, s);
-        return;
-    }
+    tl_head_dot_maps(s);
     query_images(J, s);
     if (head->K)
         tl_gemm('N', 'T', m, k, d, 1.0, J->centred, d, head->K, d, 0.0, s->key, k);

@@ -35,6 +35,15 @@ typedef struct {
 
 enum { TL_SPLITS_MOST = 4096 };
 
+/* Vectors of eight tokens, of few.h; zeros behind the last token. NULL where it takes no part. */
+typedef struct {
+    double
+        *pairs; /* block b of tokens i, token l: P_il, R_il, and all bits where l is the ref of i */
+    double *x, *q; /* block b, component r */
+    double *root;  /* block b: sqrt(a_i / a_0) .. */
+    double *inverse;
+} tl_few_lanes;
+
 struct tl_jacobian {
     const tl_layer *layer; /* borrowed since set */
     const tl_measure *mu;  /* borrowed since set */
@@ -47,6 +56,7 @@ struct tl_jacobian {
     double scale;         /* exp(-log_scale): the factor of the terms that R does not carry */
     tl_head_state *state; /* heads */
     double *centred;      /* m x d: x_l - x_0 */
+    double *root;         /* sqrt(a_l / a_0), and m_max further its inverse */
     /* scratch of products */
     double *mm[4];     /* m x m each */
     double *mk[4];     /* m x max(k_max, d) each */
@@ -57,6 +67,8 @@ struct tl_jacobian {
     double *cross;     /* max(out, v_max) x max(k_max, v_max) */
     double *splits;    /* m x out x d up to TL_SPLITS_MOST numbers, else NULL: the split blocks */
     bool splits_known; /* since set */
+    bool few;          /* since set: lanes hold the head too */
+    tl_few_lanes lanes;
 };
 
 /* Scratch rows of the gradient, m x m each. In: S = e_kl = <w_k, dval_l phi_l>, W = f_kl = <q_k,
@@ -69,6 +81,9 @@ typedef struct {
 
 /* From a row of logits to weights, and every derivative that needs: row by row, in place. */
 struct tl_weighting {
+    /* Logits in P -> P and R at once where log-masses are near each other, log_scale 0; false when
+     * a logit is not finite. NULL: always the following. */
+    bool (*near)(const tl_jacobian *J, tl_head_state *s);
     /* Logits in P -> log P in P, log R in R; the largest log R, NAN when a logit is not finite. */
     double (*weigh)(tl_jacobian *J, tl_head_state *s);
     /* F = <q_k, dkey_l>, G = <dq_k, key_l> -> F = coefficient of val_l. */
@@ -93,6 +108,8 @@ TL_MUST_USE tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer,
                                          const tl_measure *mu);
 /* Pass 1 of it, one head: q, key, val and the logits (in P, -INFINITY where masked). */
 void tl_head_images(tl_jacobian *J, tl_head_state *s);
+/* Kind dot: the maps alone. */
+void tl_head_dot_maps(tl_head_state *s);
 /* Output of the head where every weighted sum of val is zero (v). */
 double tl_head_origin(const tl_jacobian *J, const tl_head_state *s, size_t r);
 

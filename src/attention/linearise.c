@@ -1,4 +1,4 @@
-#include "attention/internal.h"
+#include "attention/few.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ void tl_jacobian_free(tl_jacobian *J)
     for (size_t h = 0; J->state && h < J->heads; h++) head_state_clear(&J->state[h]);
     free(J->state);
     free(J->centred);
+    free(J->root);
     for (size_t i = 0; i < 4; i++) free(J->mm[i]);
     for (size_t i = 0; i < 4; i++) free(J->mk[i]);
     for (size_t i = 0; i < 3; i++) free(J->mv[i]);
@@ -39,6 +40,7 @@ void tl_jacobian_free(tl_jacobian *J)
     free(J->value_map);
     free(J->cross);
     free(J->splits);
+    free(J->lanes.pairs);
     free(J);
 }
 
@@ -93,6 +95,7 @@ static bool scratch_init(tl_jacobian *J)
     for (size_t i = 0; i < 3; i++)
         if (!(J->mv[i] = doubles(m, J->v_max))) return false;
     J->centred = doubles(m, J->d);
+    J->root = doubles(2, m);
     J->cat = doubles(m, J->values);
     J->wide = doubles(m, J->out);
     J->value_map = doubles(J->kind == TL_KIND_COSINE ? m * tall : tall, J->d);
@@ -100,7 +103,7 @@ static bool scratch_init(tl_jacobian *J)
     const size_t split = J->out * J->d;
     const bool few = split <= TL_SPLITS_MOST && m <= TL_SPLITS_MOST / split;
     if (few && !(J->splits = doubles(m, split))) return false;
-    return J->centred && J->cat && J->wide && J->value_map && J->cross;
+    return J->centred && J->root && J->cat && J->wide && J->value_map && J->cross;
 }
 
 tl_status tl_jacobian_alloc(tl_jacobian **out, const tl_layer *layer, size_t m_max, tl_error *err)
@@ -121,7 +124,7 @@ tl_status tl_jacobian_alloc(tl_jacobian **out, const tl_layer *layer, size_t m_m
         if (layer->head[h].v > J->v_max) J->v_max = layer->head[h].v;
         ok = head_state_init(&J->state[h], layer, &layer->head[h], J->m_max);
     }
-    if (!ok || !scratch_init(J)) {
+    if (!ok || !scratch_init(J) || !tl_few_alloc(J, layer)) {
         tl_jacobian_free(J);
         return tl_fail(err, TL_ERR_MEMORY, "no memory for a linearised layer of %zu atoms", m_max);
     }
@@ -156,7 +159,8 @@ static void head_exponentiate(tl_jacobian *J, tl_head_state *s, bool equal)
         for (size_t i = 0; i < mm; i++) s->R[i] = exp(s->R[i] - J->log_scale);
 }
 
-tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
+/* What is borrowed, and tokens relative to the first. */
+static tl_status begin(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
 {
     if (layer->d != J->d || layer->out != J->out || layer->values != J->values ||
         layer->heads != J->heads || layer->kind != J->kind || mu->d != J->d || mu->m > J->m_max)
@@ -166,7 +170,7 @@ tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_mea
     J->layer = layer;
     J->mu = mu;
     J->m = J->rows = mu->m;
-    J->splits_known = false;
+    J->splits_known = J->few = false;
     for (size_t i = 0; i < mu->m; i++)
         for (size_t r = 0; r < J->d; r++) J->centred[i * J->d + r] = mu->x[i * J->d + r] - mu->x[r];
     size_t offset = 0;
@@ -176,24 +180,66 @@ tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_mea
         if (s->width != image_width(layer, s->head) || s->v != s->head->v) return TL_ERR_SHAPE;
         s->offset = offset;
         offset += s->head->v;
-        tl_head_images(J, s);
     }
     return TL_OK;
 }
 
-tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
+tl_status tl_jacobian_images(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
 {
-    const tl_status status = tl_jacobian_images(J, layer, mu);
-    double largest = 0.0;
-    if (status) return status;
+    const tl_status status = begin(J, layer, mu);
+    for (size_t h = 0; !status && h < J->heads; h++) tl_head_images(J, &J->state[h]);
+    return status;
+}
+
+/* Whether no R can pass e^LOG_SCALE_START: P is at most 1. */
+static bool masses_near(const tl_measure *mu)
+{
+    double least = mu->log_mass[0], largest = least;
+    for (size_t i = 1; i < mu->m; i++) {
+        least = fmin(least, mu->log_mass[i]);
+        largest = fmax(largest, mu->log_mass[i]);
+    }
+    return largest - least <= 2.0 * LOG_SCALE_START;
+}
+
+static tl_status weigh_near(tl_jacobian *J)
+{
+    const double *alpha = J->mu->log_mass;
+    for (size_t l = 0; l < J->m; l++) {
+        J->root[l] = exp(0.5 * (alpha[l] - alpha[0]));
+        J->root[J->m_max + l] = 1.0 / J->root[l];
+    }
     for (size_t h = 0; h < J->heads; h++) {
+        tl_head_images(J, &J->state[h]);
+        if (!J->weighting->near(J, &J->state[h])) return TL_ERR_NUMERIC;
+    }
+    return TL_OK;
+}
+
+static tl_status weigh_far(tl_jacobian *J)
+{
+    double largest = 0.0;
+    for (size_t h = 0; h < J->heads; h++) {
+        tl_head_images(J, &J->state[h]);
         const double log_r = J->weighting->weigh(J, &J->state[h]);
         if (isnan(log_r)) return TL_ERR_NUMERIC;
         if (log_r > largest) largest = log_r;
     }
     J->log_scale = largest > LOG_SCALE_START ? largest : 0.0;
     J->scale = exp(-J->log_scale);
-    const bool equal = masses_equal(mu);
+    const bool equal = masses_equal(J->mu);
     for (size_t h = 0; h < J->heads; h++) head_exponentiate(J, &J->state[h], equal);
     return TL_OK;
+}
+
+tl_status tl_jacobian_set(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
+{
+    const tl_status status = begin(J, layer, mu);
+    if (status) return status;
+    if (!J->weighting->near || !masses_near(mu)) return weigh_far(J);
+    J->log_scale = 0.0;
+    J->scale = 1.0;
+    J->few = tl_few(J);
+    if (!J->few) return weigh_near(J);
+    return tl_few_set(J, J->state) ? TL_OK : TL_ERR_NUMERIC;
 }

@@ -1,5 +1,5 @@
 /* Products with the joint block: gather, combine rows (tl_weighting), scatter. */
-#include "attention/internal.h"
+#include "attention/few.h"
 
 #include <string.h>
 
@@ -21,6 +21,10 @@ void tl_jacobian_apply(tl_jacobian *J, const double *phi, double *psi)
 {
     const double *O = J->layer->O;
     double *cat = O ? J->cat : psi;
+    if (J->few) {
+        tl_few_apply(J, J->state, phi, psi);
+        return;
+    }
     for (size_t h = 0; h < J->heads; h++) head_apply(J, &J->state[h], phi, cat);
     if (O)
         tl_gemm('N', 'T', J->m, J->out, J->values, 1.0, cat, J->values, O, J->values, 0.0, psi,
@@ -49,6 +53,10 @@ void tl_jacobian_apply_t(tl_jacobian *J, const double *psi, double *phi)
 {
     const double *O = J->layer->O;
     const double *cat = psi;
+    if (J->few) {
+        tl_few_apply_t(J, J->state, psi, phi);
+        return;
+    }
     if (O) {
         tl_gemm('N', 'N', J->m, J->values, J->out, 1.0, psi, J->out, O, J->values, 0.0, J->cat,
                 J->values);

@@ -89,4 +89,4 @@ static void split(const tl_jacobian *J, const tl_head_state *s, size_t k, double
     }
 }
 
-const tl_weighting tl_weighting_sigmoid = {weigh, apply, apply_t, centre, gradient, split};
+const tl_weighting tl_weighting_sigmoid = {NULL, weigh, apply, apply_t, centre, gradient, split};

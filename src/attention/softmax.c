@@ -40,6 +40,21 @@ static double weigh(tl_jacobian *J, tl_head_state *s)
     return largest;
 }
 
+WIDE_BODY void near_body(const tl_jacobian *J, tl_head_state *s, bool *good)
+{
+    *good = true;
+    for (size_t i = 0; i < J->m && *good; i++)
+        *good = weights_row(J, i, s->P + i * J->m, s->R + i * J->m, s->ref + i);
+}
+WIDE_VARIANTS(near, (const tl_jacobian *J, tl_head_state *s, bool *good), (J, s, good))
+
+static bool near(const tl_jacobian *J, tl_head_state *s)
+{
+    bool good;
+    WIDE_CALL(near, (J, s, &good));
+    return good;
+}
+
 /* W (in place of F) from F and G. */
 WIDE_BODY void apply_body(const tl_jacobian *J, const tl_head_state *s, double *F, const double *G)
 {
@@ -145,6 +160,48 @@ static void centre(const tl_jacobian *J, const tl_head_state *s, size_t k, doubl
     if (keys) WIDE_CALL(row_centred, (m, s->width, p, s->key, ref, keys));
 }
 
+/* F = sum_kl R_kl (e_kl + f_kl rho_kl) + sum_kl P_kl g_kl rho_kl. With E_kl = R_kl (e + f rho),
+ * E_k, h_k = sum_l R_kl f_kl and cov_k = sum_l P_kl g_kl rho_kl:
+ *   dF/d logit_kl = S_kl = E_kl - P_kl E_k - h_k P_kl rho_kl + P_kl (g_kl rho_kl - cov_k)
+ *   dF/d log a_l  = sum_k (S_kl - E_kl / 2) + E_l / 2
+ * since d log R_kl = (d log a_k + d log a_l)/2 + d logit_kl - d logsumexp_k. */
+WIDE_BODY void gradient_body(const tl_jacobian *J, const tl_head_state *s, size_t k,
+                             tl_gradient_rows *t)
+{
+    const size_t m = J->m, ref = s->ref[k];
+    const double *restrict p = s->P + k * m, *restrict r = s->R + k * m;
+    double *restrict S = t->S + k * m, *restrict W = t->W + k * m, *restrict D = t->D + k * m;
+    double *restrict rho = t->Rrho + k * m;
+    const double scale = J->scale, g_ref = D[ref], rho_ref = rho[ref];
+    const double g_mean = wide_about(m, p, D, g_ref), rho_mean = wide_about(m, p, rho, rho_ref);
+    for (size_t l = 0; l < m; l++) {
+        D[l] = D[l] - g_ref - g_mean;
+        rho[l] = rho[l] - rho_ref - rho_mean;
+        S[l] = r[l] * (S[l] + W[l] * rho[l]);
+        W[l] *= r[l];
+    }
+    const double E_k = wide_total(m, S), h_k = wide_total(m, W);
+    double cov = 0.0;
+    for (size_t l = 0; l < m; l++) cov += p[l] * D[l] * rho[l];
+    if (t->ga)
+        for (size_t l = 0; l < m; l++) t->ga[l] -= 0.5 * S[l];
+    for (size_t l = 0; l < m; l++) {
+        const double g = D[l], rho_l = rho[l];
+        const double logit = S[l] - p[l] * (E_k + h_k * rho_l - scale * (g * rho_l - cov));
+        const double f = W[l] + p[l] * (scale * g - h_k);
+        S[l] = l == ref ? 0.0 : logit;
+        W[l] = l == ref ? 0.0 : f;
+        D[l] = l == ref ? 0.0 : scale * p[l] * rho_l;
+        rho[l] = r[l] * rho_l;
+    }
+    S[ref] = -wide_total(m, S);
+    W[ref] = -wide_total(m, W);
+    D[ref] = -wide_total(m, D);
+    if (t->ga) {
+        for (size_t l = 0; l < m; l++) t->ga[l] += S[l];
+        t->ga[k] += 0.5 * E_k;
+    }
+}
 WIDE_VARIANTS(gradient,
               (const tl_jacobian *J, const tl_head_state *s, size_t k, tl_gradient_rows *t),
               (J, s, k, t))
@@ -183,4 +240,4 @@ static void split(const tl_jacobian *J, const tl_head_state *s, size_t k, double
     for (size_t l = 0; ga && l < m; l++) ga[l] += sw[l];
 }
 
-const tl_weighting tl_weighting_softmax = {weigh, apply, apply_t, centre, gradient, split};
+const tl_weighting tl_weighting_softmax = {near, weigh, apply, apply_t, centre, gradient, split};

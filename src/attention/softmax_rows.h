@@ -2,8 +2,77 @@
 #ifndef ATTENTION_SOFTMAX_ROWS_H
 #define ATTENTION_SOFTMAX_ROWS_H
 
+#include <math.h>
+
 #include "attention/internal.h"
 #include "linalg/lanes.h"
+#include "linalg/wide_exp.h"
+
+WIDE_BODY void wide_largest(const wide8 *x, wide8 *largest)
+{
+    const wide8l more = *x > *largest;
+    *largest = (wide8)(((wide8l)*x & more) | ((wide8l)*largest & ~more));
+}
+
+/* The largest of the lanes. */
+WIDE_BODY double wide_top(const wide8 *x)
+{
+    double four[4], two[2];
+    for (size_t l = 0; l < 4; l++) four[l] = (*x)[l] > (*x)[l + 4] ? (*x)[l] : (*x)[l + 4];
+    for (size_t l = 0; l < 2; l++) two[l] = four[l] > four[l + 2] ? four[l] : four[l + 2];
+    return two[0] > two[1] ? two[0] : two[1];
+}
+
+/* e^(z - top) in place, added to the sum. */
+WIDE_BODY void weights_raise(wide8 *z, const wide8 *top, wide8 *sum)
+{
+    *z -= *top;
+    wide_exp(z);
+    *sum += *z;
+}
+
+/* Up to eight numbers of x, and more behind them. */
+WIDE_BODY void wide_rest(size_t n, const double *x, double behind, wide8 *out)
+{
+    double rest[8];
+    for (size_t l = 0; l < 8; l++) rest[l] = l < n ? x[l] : behind;
+    *out = *(const wide8 *)rest;
+}
+
+/* Row i: logits in p -> P in p, sqrt(a_i / a_l) P in r, with root_l = sqrt(a_l / a_0) and its
+ * inverse. False where a logit is not a number or too large, or no token is seen. */
+WIDE_BODY bool weights_row(const tl_jacobian *J, size_t i, double *restrict p, double *restrict r,
+                           size_t *ref)
+{
+    const size_t m = J->m, whole = m / 8 * 8, rest = m - whole;
+    const double *alpha = J->mu->log_mass, *root = J->root, *inverse = J->root + J->m_max;
+    wide8 largest, last, z, sum = {0};
+    wide_rest(rest, alpha + whole, 0.0, &z);
+    wide_rest(rest, p + whole, -HUGE_VAL, &last);
+    largest = last += z;
+    for (size_t l = 0; l < whole; l += 8) {
+        z = *(wide8 *)(p + l) += *(const wide8 *)(alpha + l);
+        wide_largest(&z, &largest);
+    }
+    const double top = wide_top(&largest);
+    largest = (wide8){0} + top;
+    *ref = 0;
+    for (size_t l = rest; l-- > 0;) *ref = last[l] >= top ? whole + l : *ref;
+    for (size_t l = whole; l-- > 0;) *ref = p[l] >= top ? l : *ref;
+    for (size_t l = 0; l < whole; l += 8) weights_raise((wide8 *)(p + l), &largest, &sum);
+    weights_raise(&last, &largest, &sum);
+    const double total = wide_sum(&sum), share = 1.0 / total, of_root = share * root[i];
+    for (size_t l = 0; l < whole; l += 8) {
+        z = *(wide8 *)(p + l);
+        *(wide8 *)(p + l) = z * share;
+        *(wide8 *)(r + l) = z * of_root * *(const wide8 *)(inverse + l);
+    }
+    for (size_t l = 0; l < rest; l++) {
+        p[whole + l] = last[l] * share;
+        r[whole + l] = last[l] * of_root * inverse[whole + l];
+    }
+    return isfinite(total);
+}
 
 /* out_l = image_l - mean for one row, centred on the row's reference: few columns, known to the
  * compiler, whose mean stays in registers. */
@@ -17,46 +86,4 @@ WIDE_BODY void few_centred(size_t m, size_t width, const double *restrict p,
         lanes_centre(width, image + l * width, at_ref, mean, out + l * width);
 }
 
-/* F = sum_kl R_kl (e_kl + f_kl rho_kl) + sum_kl P_kl g_kl rho_kl. With E_kl = R_kl (e + f rho),
- * E_k, h_k = sum_l R_kl f_kl and cov_k = sum_l P_kl g_kl rho_kl:
- *   dF/d logit_kl = S_kl = E_kl - P_kl E_k - h_k P_kl rho_kl + P_kl (g_kl rho_kl - cov_k)
- *   dF/d log a_l  = sum_k (S_kl - E_kl / 2) + E_l / 2
- * since d log R_kl = (d log a_k + d log a_l)/2 + d logit_kl - d logsumexp_k. */
-WIDE_BODY void gradient_body(const tl_jacobian *J, const tl_head_state *s, size_t k,
-                             tl_gradient_rows *t)
-{
-    const size_t m = J->m, ref = s->ref[k];
-    const double *restrict p = s->P + k * m, *restrict r = s->R + k * m;
-    double *restrict S = t->S + k * m, *restrict W = t->W + k * m, *restrict D = t->D + k * m;
-    double *restrict rho = t->Rrho + k * m;
-    const double scale = J->scale, g_ref = D[ref], rho_ref = rho[ref];
-    const double g_mean = wide_about(m, p, D, g_ref), rho_mean = wide_about(m, p, rho, rho_ref);
-    for (size_t l = 0; l < m; l++) {
-        D[l] = D[l] - g_ref - g_mean;
-        rho[l] = rho[l] - rho_ref - rho_mean;
-        S[l] = r[l] * (S[l] + W[l] * rho[l]);
-        W[l] *= r[l];
-    }
-    const double E_k = wide_total(m, S), h_k = wide_total(m, W);
-    double cov = 0.0;
-    for (size_t l = 0; l < m; l++) cov += p[l] * D[l] * rho[l];
-    if (t->ga)
-        for (size_t l = 0; l < m; l++) t->ga[l] -= 0.5 * S[l];
-    for (size_t l = 0; l < m; l++) {
-        const double g = D[l], rho_l = rho[l];
-        const double logit = S[l] - p[l] * (E_k + h_k * rho_l - scale * (g * rho_l - cov));
-        const double f = W[l] + p[l] * (scale * g - h_k);
-        S[l] = l == ref ? 0.0 : logit;
-        W[l] = l == ref ? 0.0 : f;
-        D[l] = l == ref ? 0.0 : scale * p[l] * rho_l;
-        rho[l] = r[l] * rho_l;
-    }
-    S[ref] = -wide_total(m, S);
-    W[ref] = -wide_total(m, W);
-    D[ref] = -wide_total(m, D);
-    if (t->ga) {
-        for (size_t l = 0; l < m; l++) t->ga[l] += S[l];
-        t->ga[k] += 0.5 * E_k;
-    }
-}
 #endif

@@ -1,0 +1,127 @@
+/* Tokens as lanes: what the files of few.h share. Block b of eight lanes belongs to the tokens from
+ * 8 b on; a matrix of tokens is a vector for each component, or rows as everywhere else. */
+#ifndef ATTENTION_FEW_LANES_H
+#define ATTENTION_FEW_LANES_H
+
+#include "attention/few.h"
+#include "attention/softmax_rows.h"
+
+/* Blocks, and tokens of block b; `one`, known to the compiler: all tokens are in one block. */
+WIDE_BODY size_t few_blocks(bool one, size_t m)
+{
+    return one ? 1 : (m + 7) / 8;
+}
+
+WIDE_BODY size_t few_tokens(bool one, size_t m, size_t b)
+{
+    return one || m - 8 * b < 8 ? m - 8 * b : 8;
+}
+
+/* Of a block of tokens i and token l; `first`: all bits where l is the ref of i, else none. */
+typedef struct {
+    wide8 P, R;
+    wide8l first;
+} few_pair;
+
+/* Those of block b, for all l. */
+WIDE_BODY few_pair *few_pairs(const tl_jacobian *J, size_t b)
+{
+    return (few_pair *)(J->lanes.pairs + sizeof(few_pair) / sizeof(double) * b * J->m);
+}
+
+/* Lane i of out_r is a_ir for `end` tokens, zero behind them. Here and below d is known to the
+ * compiler. */
+WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
+{
+    _Alignas(64) double lanes[8 * TL_FEW_WIDTH];
+    for (size_t r = 0; r < d; r++) *(wide8 *)(lanes + 8 * r) = (wide8){0};
+    for (size_t i = 0; i < end; i++)
+        for (size_t r = 0; r < d; r++) lanes[8 * r + i] = a[i * d + r];
+    for (size_t r = 0; r < d; r++) out[r] = *(const wide8 *)(lanes + 8 * r);
+}
+
+/* And back. */
+WIDE_BODY void few_rows(size_t d, size_t end, const wide8 *a, double *out)
+{
+    for (size_t i = 0; i < end; i++)
+        for (size_t r = 0; r < d; r++) out[i * d + r] = ((const double *)(a + r))[i];
+}
+
+/* out = factor W a */
+WIDE_BODY void few_image(size_t d, double factor, const double *W, const wide8 *a, wide8 *out)
+{
+    for (size_t r = 0; r < d; r++) {
+        wide8 sum = W[r * d] * a[0];
+        for (size_t c = 1; c < d; c++) sum += W[r * d + c] * a[c];
+        out[r] = factor * sum;
+    }
+}
+
+/* out = factor W' a */
+WIDE_BODY void few_image_t(size_t d, double factor, const double *W, const wide8 *a, wide8 *out)
+{
+    for (size_t c = 0; c < d; c++) {
+        wide8 sum = W[c] * a[0];
+        for (size_t r = 1; r < d; r++) sum += W[r * d + c] * a[r];
+        out[c] = factor * sum;
+    }
+}
+
+/* rows = W a, all tokens, rows on both sides */
+WIDE_BODY void few_image_rows(size_t d, size_t m, const double *W, const double *restrict a,
+                              double *restrict rows)
+{
+    double turned[TL_FEW_WIDTH * TL_FEW_WIDTH];
+    if (d < 4) {
+        for (size_t i = 0; i < m; i++)
+            for (size_t r = 0; r < d; r++) {
+                double sum = W[r * d] * a[i * d];
+                for (size_t c = 1; c < d; c++) sum += W[r * d + c] * a[i * d + c];
+                rows[i * d + r] = sum;
+            }
+        return;
+    }
+    for (size_t r = 0; r < d; r++)
+        for (size_t c = 0; c < d; c++) turned[c * d + r] = W[r * d + c];
+    for (size_t i = 0; i < m; i++) {
+        double *row = rows + i * d;
+        for (size_t r = 0; r < d; r++) row[r] = a[i * d] * turned[r];
+        for (size_t c = 1; c < d; c++) lanes_add(d, a[i * d + c], turned + c * d, row);
+    }
+}
+
+/* out = <a_i, b>, b a row */
+WIDE_BODY void few_against(size_t d, const wide8 *a, const double *b, wide8 *out)
+{
+    wide8 sum = a[0] * b[0];
+    for (size_t r = 1; r < d; r++) sum += a[r] * b[r];
+    *out = sum;
+}
+
+/* out_r += t b_r, b a row */
+WIDE_BODY void few_gather(size_t d, const wide8 *t, const double *b, wide8 *out)
+{
+    for (size_t r = 0; r < d; r++) out[r] += *t * b[r];
+}
+
+/* out += sum_i t_i a_i over `end` tokens, rows on both sides */
+WIDE_BODY void few_mix(size_t d, size_t end, const wide8 *t, const double *a, double *out)
+{
+    const double *each = (const double *)t;
+    double sum[TL_FEW_WIDTH];
+    for (size_t r = 0; r < d; r++) sum[r] = 0.0;
+    for (size_t i = 0; i < end; i++) lanes_add(d, each[i], a + i * d, sum);
+    lanes_add(d, 1.0, sum, out);
+}
+
+/* f(one, d, ..) for every width that there is. */
+#define FEW_BY_WIDTH(f, one, ...)         \
+    (J->d == 1   ? f(one, 1, __VA_ARGS__) \
+     : J->d == 2 ? f(one, 2, __VA_ARGS__) \
+     : J->d == 3 ? f(one, 3, __VA_ARGS__) \
+     : J->d == 4 ? f(one, 4, __VA_ARGS__) \
+                 : f(one, 8, __VA_ARGS__))
+#define FEW_BY_SIZE(f, ...) \
+    (J->m <= 8 ? FEW_BY_WIDTH(f, true, __VA_ARGS__) : FEW_BY_WIDTH(f, false, __VA_ARGS__))
+
+#endif

@@ -1,0 +1,146 @@
+/* Products of few atoms with the joint block: formulas in softmax.c. */
+#include <string.h>
+
+#include "attention/few_lanes.h"
+
+enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
+
+/* F = <q_k, phi_l>, or W, the coefficient of val_l, in its place; G = <dq_k, key_l>. */
+typedef struct {
+    wide8 F, G;
+} few_move;
+
+/* W from F and G. */
+WIDE_BODY void combine(size_t m, const few_pair *pair, few_move *t)
+{
+    wide8 h = {0}, mean = {0}, rest = {0};
+    wide8l at_ref = {0};
+    for (size_t l = 0; l < m; l++) {
+        at_ref |= (wide8l)t[l].G & pair[l].first;
+        t[l].F *= pair[l].R;
+        h += t[l].F;
+    }
+    for (size_t l = 0; l < m; l++) {
+        t[l].G -= (wide8)at_ref;
+        mean += pair[l].P * t[l].G;
+    }
+    for (size_t l = 0; l < m; l++) {
+        const wide8 w = t[l].F + pair[l].P * (t[l].G - mean - h);
+        t[l].F = (wide8)((wide8l)w & ~pair[l].first);
+        rest += t[l].F;
+    }
+    for (size_t l = 0; l < m; l++) t[l].F -= (wide8)((wide8l)rest & pair[l].first);
+}
+
+WIDE_BODY void apply(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s,
+                     const double *phi, double *psi)
+{
+    const size_t m = J->m;
+    const double *A = s->head->Q, *V = s->head->V;
+    double value[MOST * WIDTH];
+    _Alignas(64) few_move t[MOST];
+    _Alignas(64) wide8 moved[WIDTH], from[WIDTH], out[WIDTH];
+    few_image_rows(d, m, V, phi, value);
+    for (size_t b = 0; b < few_blocks(one, m); b++) {
+        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+        const few_pair *pair = few_pairs(J, b);
+        const wide8 *q = (const wide8 *)(J->lanes.q + at);
+        few_columns(d, end, phi + at, from);
+        few_image(d, s->query.factor, A, from, moved);
+        for (size_t l = 0; l < m; l++) {
+            few_against(d, q, phi + l * d, &t[l].F);
+            few_against(d, moved, s->key + l * d, &t[l].G);
+        }
+        combine(m, pair, t);
+        for (size_t r = 0; r < d; r++) out[r] = (wide8){0};
+        for (size_t l = 0; l < m; l++) {
+            few_gather(d, &pair[l].R, value + l * d, out);
+            few_gather(d, &t[l].F, s->val + l * d, out);
+        }
+        few_rows(d, end, out, psi + at);
+    }
+}
+
+/* rho = <w_k, val_l>, or R (rho - mean) in its place, and D = P (rho - mean). */
+typedef struct {
+    wide8 rho, D;
+} few_pull;
+
+/* D sums to zero over l. */
+WIDE_BODY void spread(size_t m, const few_pair *pair, few_pull *t)
+{
+    wide8 mean = {0}, rest = {0};
+    wide8l at_ref = {0};
+    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)t[l].rho & pair[l].first;
+    for (size_t l = 0; l < m; l++) {
+        t[l].rho -= (wide8)at_ref;
+        mean += pair[l].P * t[l].rho;
+    }
+    for (size_t l = 0; l < m; l++) {
+        const wide8 centred = t[l].rho - mean, all = pair[l].P * centred;
+        t[l].D = (wide8)((wide8l)all & ~pair[l].first);
+        t[l].rho = pair[l].R * centred;
+        rest += t[l].D;
+    }
+    for (size_t l = 0; l < m; l++) t[l].D -= (wide8)((wide8l)rest & pair[l].first);
+}
+
+WIDE_BODY void apply_t(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s,
+                       const double *psi, double *phi)
+{
+    const size_t m = J->m;
+    const double *A = s->head->Q, *V = s->head->V;
+    double value[MOST * WIDTH], key[MOST * WIDTH];
+    _Alignas(64) few_pull t[MOST];
+    _Alignas(64) wide8 w[WIDTH], side[WIDTH];
+    for (size_t i = 0; i < m * d; i++) value[i] = key[i] = 0.0;
+    for (size_t b = 0; b < few_blocks(one, m); b++) {
+        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+        const few_pair *pair = few_pairs(J, b);
+        few_columns(d, end, psi + at, w);
+        for (size_t l = 0; l < m; l++) few_against(d, w, s->val + l * d, &t[l].rho);
+        spread(m, pair, t);
+        for (size_t r = 0; r < d; r++) side[r] = (wide8){0};
+        for (size_t l = 0; l < m; l++) {
+            few_gather(d, &t[l].D, s->key + l * d, side);
+            few_mix(d, end, &pair[l].R, psi + at, value + l * d);
+            few_mix(d, end, &t[l].rho, s->q + at, key + l * d);
+        }
+        few_image_t(d, s->query.factor, A, side, w);
+        few_rows(d, end, w, phi + at);
+    }
+    for (size_t l = 0; l < m; l++) {
+        double sum[WIDTH] = {0};
+        for (size_t r = 0; r < d; r++) lanes_add(d, value[l * d + r], V + r * d, sum);
+        lanes_add(d, 1.0, key + l * d, phi + l * d);
+        lanes_add(d, 1.0, sum, phi + l * d);
+    }
+}
+
+WIDE_BODY void all_apply_body(const tl_jacobian *J, const tl_head_state *s, const double *phi,
+                              double *psi)
+{
+    FEW_BY_SIZE(apply, J, s, phi, psi);
+}
+WIDE_VARIANTS(all_apply,
+              (const tl_jacobian *J, const tl_head_state *s, const double *phi, double *psi),
+              (J, s, phi, psi))
+
+WIDE_BODY void all_apply_t_body(const tl_jacobian *J, const tl_head_state *s, const double *psi,
+                                double *phi)
+{
+    FEW_BY_SIZE(apply_t, J, s, psi, phi);
+}
+WIDE_VARIANTS(all_apply_t,
+              (const tl_jacobian *J, const tl_head_state *s, const double *psi, double *phi),
+              (J, s, psi, phi))
+
+void tl_few_apply(const tl_jacobian *J, const tl_head_state *s, const double *phi, double *psi)
+{
+    WIDE_CALL(all_apply, (J, s, phi, psi));
+}
+
+void tl_few_apply_t(const tl_jacobian *J, const tl_head_state *s, const double *psi, double *phi)
+{
+    WIDE_CALL(all_apply_t, (J, s, psi, phi));
+}
