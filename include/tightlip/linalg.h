@@ -59,11 +59,12 @@ TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, double *u, double 
 
 /* Top singular triple of M (rows x cols, cols <= TL_TOP_SMALL) by inverse iteration from v (a
  * start, overwritten; zero or not finite: a fixed one) on s I - M'M, s above the largest eigenvalue
- * as the signs of the pivots show: sigma = |M v| is the norm to a relative 1e-10 at most, and to
- * rounding where the second value is further off. rounds: factorisations. Errors: TL_ERR_LIMIT (no
- * or too many columns), TL_ERR_NUMERIC (entries past 1e100, below 1e-100 or not finite, or not told
- * after 60 rounds): another method is to be asked then. Cost: 2 rows cols^2 and cols^3/3 a round.
- */
+ * as the signs of the pivots show. sigma = |M v| is the norm to a relative 1e-10, and to rounding
+ * where the second value is further off; the product of the pivots tells how far at least, and then
+ * v is right to 1e-9. rounds: factorisations, or 1 where none was needed. Errors:
+ * TL_ERR_LIMIT (no or too many columns), TL_ERR_NUMERIC (entries past 1e100, below 1e-100 or not
+ * finite, or not told after 60 rounds): another method is to be asked then. Cost: rows cols^2 and
+ * cols^3/3 a round; from a start near v one round or two. */
 enum { TL_TOP_SMALL = 32 };
 TL_MUST_USE tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
                                    double *sigma, size_t *rounds);

@@ -1,9 +1,10 @@
-/* The factorisation behind tl_top_small: s I - G = L D L' and v = L^-1 v, eight pivots at a time.
+/* The factorisation behind tl_top_small: G - s I = L D L' and v = L^-1 v, eight pivots at a time.
  * Every number has the pivots before it taken off in their order, whatever the tiles. Internal to
  * src/linalg. */
 #ifndef TIGHTLIP_LINALG_TOP_FACTOR_H
 #define TIGHTLIP_LINALG_TOP_FACTOR_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "linalg/wide.h"
@@ -11,18 +12,20 @@
 
 enum { TOP_MOST = TL_TOP_SMALL, TOP_FEW = 8 };
 
-/* Rows of G, N and L are `stride` apart, n rounded up to blocks of 8, and hold zeros behind n, as
- * do the vectors. */
+/* Rows of G, L and F are `stride` apart, n rounded up to blocks of 8. Above TOP_FEW columns they
+ * hold zeros behind n, as do the vectors. */
 typedef struct {
     size_t n, stride;
-    bool positive;                 /* all pivots */
-    double G[TOP_MOST * TOP_MOST]; /* M'M over its trace */
-    double N[TOP_MOST * TOP_MOST]; /* s I - G: the diagonal changes with s */
-    double L[TOP_MOST * TOP_MOST]; /* what is left to factorise */
+    double trace;                               /* of G */
+    _Alignas(64) double G[TOP_MOST * TOP_MOST]; /* M'M */
+    double L[TOP_MOST * TOP_MOST];              /* what is left to factorise */
     double F[TOP_MOST * TOP_MOST]; /* the factor: columns as rows, behind the diagonal */
     double inverse[TOP_MOST];      /* of the pivots */
-    double v[TOP_MOST], w[TOP_MOST];
-    double quotient, residual; /* of v */
+    bool below;                    /* all pivots are negative: s is above every eigenvalue */
+    double unit, product;          /* product of -pivot * unit */
+    _Alignas(64) double v[TOP_MOST], w[TOP_MOST];
+    double quotient, residual; /* of v, a unit vector; w = G v - quotient v */
+    double apart;              /* since climb: between the two values of G on the plane of v, w */
 } top_state;
 
 /* A tile on the diagonal of up to TOP_FEW rows, `stride` apart, with its part of v. */
@@ -30,13 +33,38 @@ typedef struct {
     size_t stride;
     const double *left;           /* what is left to factorise: the upper half is read */
     double *factor, *inverse, *v; /* rows of the unit factor behind the diagonal; 1 / pivots */
+    double s, unit, *product;
 } top_tile;
 
-/* top_few.c: numbers on their own. False at a pivot that is not positive. */
+/* top_few.c: numbers on their own. False at a pivot that is not negative. */
 bool tl_top_tile(size_t n, const top_tile *at);
-/* A round, and the measure of v alone, for up to TOP_FEW columns. */
+/* A round with s: v = (s I - G)^-1 v and its measure where t->below turns out true. The measure of
+ * v, of any length above zero, alone. And v becomes the best of the plane of v and G v, a step of
+ * Lanczos. top_few.c: up to TOP_FEW columns; top_blocks.c: more. */
 void tl_top_round_few(top_state *t, double s);
 void tl_top_measure_few(top_state *t);
+void tl_top_climb_few(top_state *t);
+void tl_top_round_many(top_state *t, double s);
+void tl_top_measure_many(top_state *t);
+void tl_top_climb_many(top_state *t);
+
+/* The larger value of G on the plane of v and z = w / residual, at c v + s z. */
+typedef struct {
+    double c, s, old; /* old: the quotient before */
+} top_turn;
+
+/* G there is (quotient, residual; residual, second). */
+WIDE_BODY top_turn top_turned(top_state *t, double second)
+{
+    const double old = t->quotient, r = t->residual, half = 0.5 * (old - second);
+    const double root = sqrt(half * half + r * r);
+    /* half < 0 by little: the quotient of v is near the top */
+    const double tangent = half >= 0.0 ? r / (half + root) : (root - half) / r;
+    const double c = 1.0 / sqrt(1.0 + tangent * tangent);
+    t->quotient = old + r * tangent;
+    t->apart = 2.0 * root;
+    return (top_turn){c, tangent * c, old};
+}
 
 WIDE_BODY wide8 *top_block(double *x, size_t b)
 {
@@ -46,18 +74,21 @@ WIDE_BODY wide8 *top_block(double *x, size_t b)
 /* What the pivots before block b have left. */
 WIDE_BODY double *top_left(top_state *t, size_t b)
 {
-    return b ? t->L : t->N;
+    return b ? t->L : t->G;
 }
 
 /* The tile of block b on the diagonal. */
-WIDE_BODY bool top_pivots(top_state *t, size_t b, size_t stride)
+WIDE_BODY bool top_pivots(top_state *t, double s, size_t b, size_t stride)
 {
     const size_t at = 8 * b * stride + 8 * b, rows = t->n - 8 * b;
     const top_tile tile = {.stride = stride,
                            .left = top_left(t, b) + at,
                            .factor = t->F + at,
                            .inverse = t->inverse + 8 * b,
-                           .v = t->v + 8 * b};
+                           .v = t->v + 8 * b,
+                           .s = s,
+                           .unit = t->unit,
+                           .product = &t->product};
     return tl_top_tile(rows < 8 ? rows : 8, &tile);
 }
 
@@ -98,19 +129,19 @@ WIDE_BODY void top_behind(top_state *t, size_t b, size_t r, size_t c, size_t str
     }
 }
 
-/* Stops at a pivot that is not positive. */
+/* Stops at a pivot that is not negative. */
 WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
 {
-    const size_t n = t->n, stride = 8 * blocks;
-    t->positive = false;
-    for (size_t i = 0; i < n; i++) t->N[i * stride + i] = s - t->G[i * stride + i];
+    const size_t stride = 8 * blocks;
+    t->below = false;
+    t->product = 1.0;
     for (size_t b = 0; b + 1 < blocks; b++) {
-        if (!top_pivots(t, b, stride)) return;
+        if (!top_pivots(t, s, b, stride)) return;
         for (size_t c = b + 1; c < blocks; c++) top_across(t, b, c, stride);
         for (size_t r = b + 1; r < blocks; r++)
             for (size_t c = r; c < blocks; c++) top_behind(t, b, r, c, stride);
     }
-    t->positive = top_pivots(t, blocks - 1, stride);
+    t->below = top_pivots(t, s, blocks - 1, stride);
 }
 
 #endif

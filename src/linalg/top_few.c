@@ -1,4 +1,4 @@
-/* A round of tl_top_small for up to eight columns. Everything waits for one pivot after the other,
+/* What tl_top_small does for up to eight columns. Everything waits for one pivot after the other,
  * so that numbers on their own are faster than lanes, which would have to be taken apart; the order
  * of every sum is that of the lanes. */
 #include <math.h>
@@ -13,42 +13,65 @@ WIDE_BODY double dot(size_t n, const double *x, const double *y)
     return ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
 }
 
-WIDE_BODY void measured(top_state *t, size_t n, double *v)
+/* w = G x */
+WIDE_BODY void multiply(const top_state *t, size_t n, const double *x, double *w)
 {
-    const double inverse = 1.0 / sqrt(dot(n, v, v));
-    double w[TOP_FEW] = {0};
-    for (size_t i = 0; i < n; i++) v[i] *= inverse;
+    for (size_t j = 0; j < n; j++) w[j] = 0.0;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) w[j] += v[i] * t->G[8 * i + j];
-    const double quotient = t->quotient = dot(n, v, w);
-    for (size_t i = 0; i < n; i++) w[i] -= quotient * v[i];
-    t->residual = sqrt(dot(n, w, w));
+        for (size_t j = 0; j < n; j++) w[j] += x[i] * t->G[8 * i + j];
+}
+
+WIDE_BODY void measured(top_state *t, size_t n, const double *v)
+{
+    double w[TOP_FEW];
+    multiply(t, n, v, w);
+    const double inverse = 1.0 / sqrt(dot(n, v, v));
+    const double quotient = t->quotient = dot(n, v, w) * inverse * inverse;
     for (size_t i = 0; i < n; i++) {
-        t->v[i] = v[i];
-        t->w[i] = w[i];
+        t->v[i] = v[i] * inverse;
+        t->w[i] = w[i] = w[i] * inverse - quotient * t->v[i];
     }
+    t->residual = sqrt(dot(n, w, w));
+}
+
+WIDE_BODY void climbed(top_state *t, size_t n)
+{
+    double z[TOP_FEW], y[TOP_FEW];
+    const double inverse = 1.0 / t->residual;
+    for (size_t i = 0; i < n; i++) z[i] = t->w[i] * inverse;
+    multiply(t, n, z, y);
+    const top_turn turn = top_turned(t, dot(n, z, y));
+    for (size_t i = 0; i < n; i++) {
+        const double v = turn.c * t->v[i] + turn.s * z[i];
+        y[i] = turn.c * (t->w[i] + turn.old * t->v[i]) + turn.s * y[i] - t->quotient * v;
+        t->v[i] = v;
+        t->w[i] = y[i];
+    }
+    t->residual = sqrt(dot(n, y, y));
 }
 
 /* L D L' of the n x n tile L, upper half, whose rows become those of the unit factor; v = L^-1 v.
- * False at a pivot that is not positive. */
-WIDE_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double *inverse, double *v)
+ * False at a pivot that is not negative. */
+WIDE_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double unit, double *inverse, double *v,
+                      double *product)
 {
 #pragma GCC unroll 8
     for (size_t k = 0; k < n; k++) {
-        if (!(L[k][k] > 0.0)) return false;
-        double unit[TOP_FEW];
+        if (!(L[k][k] < 0.0)) return false;
+        double below[TOP_FEW];
         inverse[k] = 1.0 / L[k][k];
+        *product *= -L[k][k] * unit;
 #pragma GCC unroll 8
-        for (size_t j = k + 1; j < n; j++) unit[j] = L[k][j] * inverse[k];
+        for (size_t j = k + 1; j < n; j++) below[j] = L[k][j] * inverse[k];
 #pragma GCC unroll 8
         for (size_t i = k + 1; i < n; i++) {
 #pragma GCC unroll 8
             /* cppcheck-suppress uninitvar ; set from k + 1 on */
-            for (size_t j = i; j < n; j++) L[i][j] -= unit[i] * L[k][j];
-            v[i] -= v[k] * unit[i];
+            for (size_t j = i; j < n; j++) L[i][j] -= below[i] * L[k][j];
+            v[i] -= v[k] * below[i];
         }
 #pragma GCC unroll 8
-        for (size_t j = k + 1; j < n; j++) L[k][j] = unit[j];
+        for (size_t j = k + 1; j < n; j++) L[k][j] = below[j];
     }
     return true;
 }
@@ -60,14 +83,15 @@ WIDE_BODY void rounded(top_state *t, size_t n, double s)
     for (size_t i = 0; i < n; i++) {
         v[i] = t->v[i];
 #pragma GCC unroll 8
-        for (size_t j = i; j < n; j++) L[i][j] = -t->G[8 * i + j];
-        L[i][i] += s;
+        for (size_t j = i; j < n; j++) L[i][j] = t->G[8 * i + j];
+        L[i][i] -= s;
     }
-    t->positive = pivots(n, L, inverse, v);
-    if (!t->positive) return;
+    t->product = 1.0;
+    t->below = pivots(n, L, t->unit, inverse, v, &t->product);
+    if (!t->below) return;
 #pragma GCC unroll 8
     for (size_t k = n; k-- > 0;) {
-        v[k] *= inverse[k];
+        v[k] *= -inverse[k];
 #pragma GCC unroll 8
         for (size_t j = n; j-- > k + 1;) v[k] -= L[k][j] * v[j];
     }
@@ -82,8 +106,9 @@ WIDE_BODY bool tile(size_t n, const top_tile *at)
         v[i] = at->v[i];
 #pragma GCC unroll 8
         for (size_t j = i; j < n; j++) L[i][j] = at->left[i * at->stride + j];
+        L[i][i] -= at->s;
     }
-    if (!pivots(n, L, inverse, v)) return false;
+    if (!pivots(n, L, at->unit, inverse, v, at->product)) return false;
 #pragma GCC unroll 8
     for (size_t i = 0; i < n; i++) {
         at->v[i] = v[i];
@@ -108,6 +133,10 @@ WIDE_BODY bool tile(size_t n, const top_tile *at)
         double v[TOP_FEW];                               \
         for (size_t i = 0; i < (n); i++) v[i] = t->v[i]; \
         measured(t, n, v);                               \
+    }                                                    \
+    static void climb_##n(top_state *t)                  \
+    {                                                    \
+        climbed(t, n);                                   \
     }
 FEW(1)
 FEW(2)
@@ -131,6 +160,13 @@ void tl_top_measure_few(top_state *t)
     static void (*const measures[])(top_state *) = {measure_1, measure_2, measure_3, measure_4,
                                                     measure_5, measure_6, measure_7, measure_8};
     measures[t->n - 1](t);
+}
+
+void tl_top_climb_few(top_state *t)
+{
+    static void (*const climbs[])(top_state *) = {climb_1, climb_2, climb_3, climb_4,
+                                                  climb_5, climb_6, climb_7, climb_8};
+    climbs[t->n - 1](t);
 }
 
 bool tl_top_tile(size_t n, const top_tile *at)

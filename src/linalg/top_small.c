@@ -1,6 +1,7 @@
-/* Top singular triple of a small matrix by inverse iteration on s I - M'M with s above the largest
- * eigenvalue. That s is above it is what the factorisation itself shows: all pivots are positive.
- */
+/* Top singular triple of a small matrix by inverse iteration on s I - G, G = M'M, with s above the
+ * largest eigenvalue. That s is above it is what the factorisation itself shows: all pivots of
+ * G - s I are negative. Their product tells how far the second eigenvalue is below at least, so
+ * that one round often is enough. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -12,110 +13,38 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
-/* From a warm start three rounds do, from a column of M'M a dozen; most of the rest are for starts
- * without any of the top vector. */
+/* From a warm start one or two rounds do, from a column of G a dozen; most of the rest are for
+ * starts without any of the top vector. */
 enum { ROUNDS = 60, MOST = TOP_MOST };
 
 /* Relative distance of s from the quotient at which the top is told, and the least one tried:
  * rounding of the factorisation. */
 static const double TOLD = 1e-10, NEAREST = 32 * MOST * DBL_EPSILON;
-/* First trial: the quotient lies residual^2 / gap below the top, so s is that far above it for gaps
- * down to a 64th. */
-static const double TRIAL = 64, STUCK = 1e-3;
-
-/* v = L'^-1 D^-1 v, within a block from the number that is known longest. */
-WIDE_BODY void solve(top_state *t, size_t blocks)
-{
-    double *v = t->v;
-    for (size_t b = blocks; b-- > 0;) {
-        const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
-        for (size_t k = end; k-- > 8 * b;) {
-            double *unit = t->F + k * 8 * blocks, x = v[k] * t->inverse[k];
-            wide8 sum = {0};
-            for (size_t c = b + 1; c < blocks; c++) sum += *top_block(unit, c) * *top_block(v, c);
-            if (b + 1 < blocks) x -= wide_sum(&sum);
-            for (size_t j = end; j-- > k + 1;) x -= unit[j] * v[j];
-            v[k] = x;
-        }
-    }
-}
-
-WIDE_BODY double product(double *x, double *y, size_t blocks)
-{
-    wide8 sum = {0};
-    for (size_t b = 0; b < blocks; b++) sum += *top_block(x, b) * *top_block(y, b);
-    return wide_sum(&sum);
-}
-
-/* w = G v */
-WIDE_BODY void multiply(top_state *t, size_t blocks)
-{
-    wide8 sum[MOST / 8];
-    for (size_t b = 0; b < blocks; b++) sum[b] = (wide8){0};
-    for (size_t i = 0; i < t->n; i++)
-        for (size_t b = 0; b < blocks; b++) sum[b] += t->v[i] * *top_block(t->G, i * blocks + b);
-    for (size_t b = 0; b < blocks; b++) *top_block(t->w, b) = sum[b];
-}
-
-/* Quotient and residual of v, which becomes a unit vector. */
-WIDE_BODY void measure_body(top_state *t, size_t blocks)
-{
-    const double inverse = 1.0 / sqrt(product(t->v, t->v, blocks));
-    for (size_t b = 0; b < blocks; b++) *top_block(t->v, b) *= inverse;
-    multiply(t, blocks);
-    const double quotient = t->quotient = product(t->v, t->w, blocks);
-    for (size_t b = 0; b < blocks; b++) *top_block(t->w, b) -= quotient * *top_block(t->v, b);
-    t->residual = sqrt(product(t->w, t->w, blocks));
-}
-
-/* A round with s where all pivots turn out positive. */
-WIDE_BODY void round_body(top_state *t, double s, size_t blocks)
-{
-    top_factor(t, s, blocks);
-    if (!t->positive) return;
-    solve(t, blocks);
-    measure_body(t, blocks);
-}
-
-#define BLOCKS(count)                                               \
-    WIDE_BODY void round_##count##_body(top_state *t, double s)     \
-    {                                                               \
-        round_body(t, s, count);                                    \
-    }                                                               \
-    WIDE_BODY void measure_##count##_body(top_state *t)             \
-    {                                                               \
-        measure_body(t, count);                                     \
-    }                                                               \
-    WIDE_VARIANTS(round_##count, (top_state * t, double s), (t, s)) \
-    WIDE_VARIANTS(measure_##count, (top_state * t), (t))
-BLOCKS(2)
-BLOCKS(3)
-BLOCKS(4)
-#undef BLOCKS
-
-#define BY_BLOCKS(f, values)      \
-    switch (t->stride / 8) {      \
-    case 1:                       \
-        tl_top_##f##_few values;  \
-        break;                    \
-    case 2:                       \
-        WIDE_CALL(f##_2, values); \
-        break;                    \
-    case 3:                       \
-        WIDE_CALL(f##_3, values); \
-        break;                    \
-    default:                      \
-        WIDE_CALL(f##_4, values); \
-    }
+/* Of the vector, where the second eigenvalue is known to be away. */
+static const double TURNED = 1e-9;
+/* A residual above which a climb is worth a product: below, the residual is rounding. */
+static const double CLIMB = 1e-9;
+/* Squares of traces, and their inverses, are kept from overflow. */
+static const double LEAST = 1e-60;
+/* The quotient lies residual^2 / gap below the top, the gap that the climb sees being too large: s
+ * is that many times as far above. Without a climb gaps down to a 64th are allowed for. */
+static const double AHEAD = 8, TRIAL = 64, STUCK = 1e-3;
 
 static void measure(top_state *t)
 {
-    BY_BLOCKS(measure, (t))
+    (t->n <= TOP_FEW ? tl_top_measure_few : tl_top_measure_many)(t);
+}
+
+static void climb(top_state *t)
+{
+    (t->n <= TOP_FEW ? tl_top_climb_few : tl_top_climb_many)(t);
 }
 
 static void try_round(top_state *t, double s)
 {
-    BY_BLOCKS(round, (t, s))
+    const double rest = (double)t->n - 2;
+    t->unit = rest > 0 ? rest / ((double)t->n * s - t->trace) : 1.0;
+    (t->n <= TOP_FEW ? tl_top_round_few : tl_top_round_many)(t, s);
 }
 
 /* Towards the top vector: a step of power iteration, after some of everything where v is near an
@@ -131,72 +60,84 @@ static void away(top_state *t, size_t round)
     measure(t);
 }
 
-/* Rounds used until s is told from the quotient by TOLD; 0 when that does not come about. */
+/* A lower bound of the quotient less the second eigenvalue e_2, after a round with s. The product
+ * of all s - e_i is that of the pivots; s - e_1 is at most s - quotient; the others but s - e_2
+ * have at most the product that their sum allows, which is at most n s - trace. Half: rounding. */
+static double gap(const top_state *t, double s)
+{
+    const double ahead = s - t->quotient, mean = 1.0 / t->unit;
+    if (!(ahead > 0.0)) return 0.0;
+    return 0.5 * t->product * (t->n > 2 ? mean * mean : 1.0) / ahead - ahead;
+}
+
+/* How far above the quotient s is tried. */
+static double trial(const top_state *t, double far)
+{
+    const double q = t->quotient, r = t->residual / q;
+    if (far > 0.0) return fmax(fmax(r, 4.0 * far), NEAREST);
+    return fmax(fmin(r, t->apart > 0.0 ? AHEAD * r * r * q / t->apart : TRIAL * r * r), NEAREST);
+}
+
+/* Two columns: the plane of a climb is all there is. */
+static bool is_all(const top_state *t)
+{
+    return t->n == 1 || (t->n == 2 && 2.0 * t->quotient >= t->trace &&
+                         t->residual <= TURNED * fmax(2.0 * t->quotient - t->trace, 0.0));
+}
+
+/* Rounds used, 1 or more, until the top is told from the rest; 0 when that does not come about. */
 static size_t iterate(top_state *t)
 {
     double far = 0.0, start[MOST]; /* s was too low at this distance from the quotient */
+    t->apart = 0.0;
+    if (t->residual > CLIMB * t->quotient) climb(t);
+    if (is_all(t)) return 1;
     for (size_t round = 1; round <= ROUNDS; round++) {
-        const double q = t->quotient, r = t->residual / q;
-        const double above = fmax(far > 0.0 ? fmax(r, 4.0 * far) : fmin(r, TRIAL * r * r), NEAREST);
-        memcpy(start, t->v, sizeof start);
-        try_round(t, q + above * q);
-        if (!t->positive) {
-            const bool lost = above >= r; /* some eigenvalue is within r, the top is not */
+        const double q = t->quotient, above = trial(t, far), s = q + above * q;
+        for (size_t i = 0; i < t->n; i++) start[i] = t->v[i];
+        try_round(t, s);
+        if (!t->below) {
+            const bool lost =
+                above * q >= t->residual; /* some eigenvalue is that near, not the top */
             far = above;
-            memcpy(t->v, start, sizeof start);
+            t->apart = 0.0;
+            for (size_t i = 0; i < t->n; i++) t->v[i] = start[i];
             if (lost) away(t, round);
             continue;
         }
         far = 0.0;
-        if (q + above * q - t->quotient <= TOLD * q) return round;
+        const double r = t->residual, apart = t->apart = gap(t, s);
+        if (s - t->quotient <= TOLD * q) return round;
+        if (r <= TURNED * apart && r * r <= TOLD * q * apart) return round;
     }
     return 0;
 }
 
-/* Squares of the columns, each summed in the order of tl_gemm_small; returns their sum. */
-static double column_squares(size_t rows, size_t n, const double *M, double *square)
-{
-    double trace = 0.0;
-    for (size_t j = 0; j < n; j++) square[j] = 0.0;
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < n; j++) square[j] += M[i * n + j] * M[i * n + j];
-    for (size_t j = 0; j < n; j++) trace += square[j];
-    return trace;
-}
-
-/* The lower half of G, zeros behind n, and N off the diagonal. */
+/* The lower half of G, and zeros behind n. */
 WIDE_BODY void complete_body(top_state *t)
 {
     const size_t n = t->n, stride = t->stride;
-    double *restrict G = t->G, *restrict N = t->N;
+    double *restrict G = t->G;
     for (size_t i = 0; i < n; i++) {
         double *row = G + i * stride;
         for (size_t j = 0; j < i / 8 * 8; j++) row[j] = G[j * stride + i];
         for (size_t j = n; j < stride; j++) row[j] = 0.0;
     }
-    for (size_t b = 0; b < n * stride / 8; b++) *top_block(N, b) = -*top_block(G, b);
 }
 WIDE_VARIANTS(complete, (top_state * t), (t))
 
-/* G from M'M over its trace, block by block of the upper half, and N off the diagonal; false where
- * squares would lose digits in between. */
-static bool square(top_state *t, size_t rows, size_t n, const double *M, size_t *largest)
+/* G = M'M, block by block of the upper half; false where squares would lose digits. */
+static bool square(top_state *t, size_t rows, size_t n, const double *M)
 {
-    double squares[MOST];
-    const double trace = column_squares(rows, n, M, squares);
     const size_t stride = (n + 7) / 8 * 8;
     t->n = n;
     t->stride = stride;
-    *largest = 0;
-    for (size_t i = 1; i < n; i++)
-        if (squares[i] > squares[*largest]) *largest = i;
-    if (!(trace >= 1e-200 && trace <= 1e200)) return false;
     for (size_t b = 0; b < n; b += 8) {
         const size_t tall = n - b < 8 ? n - b : 8;
         const tl_small_product s = {.m = tall,
                                     .n = n - b,
                                     .k = rows,
-                                    .alpha = 1.0 / trace,
+                                    .alpha = 1.0,
                                     .a = M + b,
                                     .row = 1,
                                     .step = n,
@@ -206,35 +147,66 @@ static bool square(top_state *t, size_t rows, size_t n, const double *M, size_t 
                                     .ldc = stride};
         tl_gemm_small(&s);
     }
-    WIDE_CALL(complete, (t));
+    double trace = 0.0;
+    for (size_t i = 0; i < n; i++) trace += t->G[i * stride + i];
+    if (!(trace >= 1e-200 && trace <= 1e200)) return false;
+    if (n > TOP_FEW) WIDE_CALL(complete, (t));
+    t->trace = 1.0;
+    if (trace >= LEAST && trace <= 1.0 / LEAST) {
+        t->trace = trace;
+        return true;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) t->G[i * stride + j] /= trace;
     return true;
 }
 
 /* A start of length 1 or so. */
 static void begin(top_state *t, const double *v, double scale)
 {
-    for (size_t i = 0; i < t->stride; i++) t->v[i] = i < t->n ? scale * v[i] : 0.0;
+    for (size_t i = 0; i < t->n; i++) t->v[i] = scale * v[i];
+    for (size_t i = t->n; i < t->stride; i++) t->v[i] = 0.0;
     measure(t);
 }
+
+/* From the largest column of G. */
+static void begin_cold(top_state *t)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < t->n; i++)
+        if (t->G[i * t->stride + i] > t->G[largest * (t->stride + 1)]) largest = i;
+    begin(t, t->G + largest * t->stride, 1.0 / t->trace);
+}
+
+/* u = M v */
+WIDE_BODY void image_body(size_t rows, size_t cols, const double *M, const double *v, double *u)
+{
+    for (size_t i = 0; i < rows; i++) u[i] = wide_dot(cols, M + i * cols, v);
+}
+WIDE_VARIANTS(image, (size_t rows, size_t cols, const double *M, const double *v, double *u),
+              (rows, cols, M, v, u))
 
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
                        double *sigma, size_t *rounds)
 {
     top_state t;
-    size_t largest;
     *rounds = 0;
     if (!cols || cols > MOST) return TL_ERR_LIMIT;
-    if (!square(&t, rows, cols, M, &largest)) return TL_ERR_NUMERIC;
-    const double *column = t.G + largest * t.stride, length = tl_nrm2(cols, v);
-    const bool warm = isfinite(length) && length > 0.0 && isfinite(1.0 / length);
-    begin(&t, warm ? v : column, warm ? 1.0 / length : 1.0);
-    /* The largest eigenvalue is 1 / cols or more. */
-    if (!(2.0 * (double)cols * t.quotient >= 1.0)) begin(&t, column, 1.0);
+    if (!square(&t, rows, cols, M)) return TL_ERR_NUMERIC;
+    const double length = vec_dot(cols, v, v);
+    const bool warm = length >= LEAST && length <= 1.0 / LEAST;
+    if (warm)
+        begin(&t, v, 1.0);
+    else
+        begin_cold(&t);
+    /* The largest eigenvalue is the trace over cols or more. */
+    if (!(2.0 * (double)cols * t.quotient >= t.trace)) begin_cold(&t);
     *rounds = iterate(&t);
     if (!*rounds) return TL_ERR_NUMERIC;
-    memcpy(v, t.v, cols * sizeof *v);
-    for (size_t i = 0; i < rows; i++) u[i] = vec_dot(cols, M + i * cols, v);
-    *sigma = tl_nrm2(rows, u);
+    const double unit = 1.0 / sqrt(vec_dot(cols, t.v, t.v)); /* a climb from a small residual */
+    for (size_t i = 0; i < cols; i++) v[i] = unit * t.v[i];
+    WIDE_CALL(image, (rows, cols, M, v, u));
+    *sigma = sqrt(vec_dot(rows, u, u));
     vec_scale(rows, 1.0 / *sigma, u);
     return TL_OK;
 }
