@@ -33,11 +33,12 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
     const tl_layer *layer = problem->layer;
     const size_t d = layer->d, out = layer->out, rows = capacity * out, cols = capacity * d;
     *ev = (tl_evaluator){.problem = problem, .budget = budget, .target = INFINITY};
+    if (problem->n) ev->log_two = log((2.0 - 1e-9) / (double)problem->n);
     tl_status status = tl_layer_copy(&ev->layer, layer);
     if (!status) status = tl_jacobian_alloc(&ev->J, layer, capacity, err);
     if (!status) status = tl_gkl_alloc(&ev->gkl, rows, cols, LANCZOS_BASIS);
     if (!status) {
-        ev->M = malloc(SMALL_BLOCK * sizeof(double));
+        ev->M = aligned_alloc(64, SMALL_BLOCK * sizeof(double)); /* whole vectors in a line */
         ev->u = malloc(rows * sizeof(double));
         ev->v = malloc(cols * sizeof(double));
         ev->S = malloc(out * d * sizeof(double));
@@ -91,6 +92,7 @@ static double joint_value(tl_evaluator *ev, size_t m)
     size_t rounds;
     if (small && !tl_top_small(ev->rows, ev->cols, ev->M, ev->u, ev->v, &sigma, &rounds)) {
         ev->steps += rounds;
+        ev->sigma = sigma;
         return log(sigma) + tl_jacobian_log_scale(ev->J);
     }
     const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
@@ -103,6 +105,7 @@ static double joint_value(tl_evaluator *ev, size_t m)
         return (double)NAN;
     }
     ev->steps += found.steps;
+    ev->sigma = found.sigma;
     return log(found.sigma) + tl_jacobian_log_scale(ev->J);
 }
 
@@ -110,7 +113,7 @@ static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
 {
     if (ev->problem->n == 0) return true;
     if (p->integral) return p->count[k] >= 2;
-    return exp(p->log_mass[k]) * (double)ev->problem->n >= 2.0 - 1e-9;
+    return p->log_mass[k] >= ev->log_two;
 }
 
 /* Norm of the split block in ev->S; where su is wanted its top pair too. Square small blocks need
@@ -133,31 +136,26 @@ static tl_status split_norm(tl_evaluator *ev, double *norm, double *su, double *
     return TL_OK;
 }
 
-/* Best split block, its pair into su, sv. Blocks whose Frobenius norm is no larger than `floor`
- * cannot matter. */
-static double split_value(tl_evaluator *ev, const tl_point *p, double log_floor, size_t *atom)
+/* Best split block, its pair into su, sv, its norm into *sigma. Blocks whose Frobenius norm is no
+ * larger than `floor` cannot matter. */
+static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, double *sigma)
 {
     const size_t out = ev->layer->out, d = ev->layer->d;
-    const double shift = tl_jacobian_log_scale(ev->J);
-    double best = -INFINITY;
-    double floor = exp(log_floor - shift);
     size_t which = p->m;
+    *sigma = floor;
     for (size_t k = 0; k < p->m; k++) {
         if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
-        if (!(tl_nrm2(out * d, ev->S) > floor)) continue;
+        if (!(tl_dot(out * d, ev->S, ev->S) > *sigma * *sigma)) continue;
         double norm;
-        if (split_norm(ev, &norm, NULL, NULL) || !(norm > floor)) continue;
-        floor = norm;
-        best = log(norm) + shift;
+        if (split_norm(ev, &norm, NULL, NULL) || !(norm > *sigma)) continue;
+        *sigma = norm;
         which = k;
     }
-    if (which < p->m) {
-        double norm;
-        if (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv))
-            return -INFINITY;
-    }
-    *atom = which;
-    return best;
+    double norm;
+    if (which < p->m &&
+        (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv)))
+        return p->m;
+    return which;
 }
 
 static void scale_gradient(size_t n, double factor, double *g)
@@ -165,26 +163,27 @@ static void scale_gradient(size_t n, double factor, double *g)
     for (size_t i = 0; g && i < n; i++) g[i] *= factor;
 }
 
-/* d log sigma = (u' dJ v) / sigma, all in the units of the running scale. */
-static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, bool split, size_t atom,
-                                double log_value, double *gx, double *ga, double *gA)
+/* d log sigma = (u' dJ v) / sigma, all in the units of the running scale. Atom m: the joint block.
+ */
+static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, size_t atom, double sigma,
+                                double *gx, double *ga, double *gA)
 {
-    const double inverse = exp(tl_jacobian_log_scale(ev->J) - log_value);
+    const double inverse = 1.0 / sigma;
     const tl_status status =
-        split ? tl_jacobian_split_gradient(ev->J, atom, ev->su, ev->sv, gx, ga, gA)
-              : tl_jacobian_gradient(ev->J, ev->u, ev->v, gx, ga, gA);
+        atom < p->m ? tl_jacobian_split_gradient(ev->J, atom, ev->su, ev->sv, gx, ga, gA)
+                    : tl_jacobian_gradient(ev->J, ev->u, ev->v, gx, ga, gA);
     scale_gradient(p->m * p->d, inverse, gx);
     scale_gradient(p->m, inverse, ga);
     scale_gradient(p->d * p->d, inverse, gA);
     return status;
 }
 
-static tl_status gain_gradient(tl_evaluator *ev, const tl_point *p, size_t atom,
-                               const tl_value *value, double *gx, double *ga, double *gA)
+static tl_status gain_gradient(tl_evaluator *ev, const tl_point *p, size_t atom, double split,
+                               double *gx, double *ga, double *gA)
 {
     double *gA2 = gA ? ev->gA : NULL;
-    tl_status status = block_gradient(ev, p, true, atom, value->log_split, gx, ga, gA);
-    if (!status) status = block_gradient(ev, p, false, 0, value->log_joint, ev->gx, ev->ga, gA2);
+    tl_status status = block_gradient(ev, p, atom, split, gx, ga, gA);
+    if (!status) status = block_gradient(ev, p, p->m, ev->sigma, ev->gx, ev->ga, gA2);
     if (status) return status;
     tl_axpy(p->m * p->d, -1.0, ev->gx, gx);
     tl_axpy(p->m, -1.0, ev->ga, ga);
@@ -208,9 +207,10 @@ tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, doub
     if (objective != TL_OBJECTIVE_SPLIT) value->log_joint = joint_value(ev, p->m);
     if (isnan(value->log_joint)) return TL_ERR_NUMERIC;
     size_t atom = p->m;
+    double sigma = ev->sigma;
     if (objective != TL_OBJECTIVE_JOINT) {
-        const double floor = objective == TL_OBJECTIVE_NORM ? value->log_joint : -HUGE_VAL;
-        value->log_split = split_value(ev, p, floor, &atom);
+        atom = split_value(ev, p, objective == TL_OBJECTIVE_NORM ? ev->sigma : 0.0, &sigma);
+        if (atom < p->m) value->log_split = log(sigma) + tl_jacobian_log_scale(ev->J);
     }
     const bool split = atom < p->m;
     if (objective == TL_OBJECTIVE_SPLIT_GAIN)
@@ -220,6 +220,6 @@ tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, doub
     if (objective == TL_OBJECTIVE_SPLIT && !split) value->log_value = -INFINITY;
     if (!ev->target_at && value->log_value >= ev->target) ev->target_at = ev->used;
     if (!gx || !isfinite(value->log_value)) return TL_OK;
-    if (objective == TL_OBJECTIVE_SPLIT_GAIN) return gain_gradient(ev, p, atom, value, gx, ga, gA);
-    return block_gradient(ev, p, split, atom, value->log_value, gx, ga, gA);
+    if (objective == TL_OBJECTIVE_SPLIT_GAIN) return gain_gradient(ev, p, atom, sigma, gx, ga, gA);
+    return block_gradient(ev, p, atom, sigma, gx, ga, gA);
 }

@@ -51,9 +51,11 @@ typedef struct {
     tl_layer *layer; /* own copy: A of the point is written into it */
     tl_jacobian *J;
     tl_gkl *gkl;
-    double *M;     /* joint block, when it is small */
-    double *u, *v; /* top pair of the last evaluation: the next start */
-    size_t warm_m; /* atoms it belongs to; 0: none */
+    double *M;      /* joint block, when it is small */
+    double *u, *v;  /* top pair of the last evaluation: the next start */
+    double sigma;   /* its value, in the units of J's running scale */
+    size_t warm_m;  /* atoms it belongs to; 0: none */
+    double log_two; /* a mass of two tokens, or a rounding less */
     double *S, *su, *sv;
     double *gx, *ga, *gA; /* second gradient, for ratios of blocks */
     tl_sums sums;         /* norms other than the spectral one */
