@@ -28,6 +28,10 @@ static inline double tl_domain_centre_at(const tl_domain *domain, size_t i)
     return domain->centre ? domain->centre[i] : 0;
 }
 
+/* Norms: coordinates u (rank) of a vector (d) along the axes, and the vector of coordinates. */
+void tl_domain_along(const tl_domain *e, const double *off, double *u);
+void tl_domain_back(const tl_domain *e, const double *u, double *w);
+
 /* The root tau >= 0 of sum_j (c_j / (gap_j + tau))^2 = 1 with c_j = |s_j u_j| and gap_j = |s_j^2 -
  * s_p^2|, p the last axis or the first (`first`); zero where the sum is below one for every tau >
  * 0. s: r half lengths descending, s[0] of order one. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attention/domain_kinds.h"
+#include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
 /* Newton steps on 1/sqrt(sum) - 1, which is concave and increasing: from the left of the root they
@@ -17,11 +18,11 @@ static double secular_root(size_t r, const double *s, const double *u, size_t ba
     for (int step = 0; step < 100; step++) {
         double sum = 0, slope = 0, next;
         for (size_t j = 0; j < r; j++) {
-            const double gap = fabs(s[j] - s[base]) * (s[j] + s[base]) + tau;
-            const double term = s[j] * fabs(u[j]) / gap;
-            if (!(u[j] != 0)) continue;
+            const double c = s[j] * fabs(u[j]);
+            const double inverse = 1 / (fabs(s[j] - s[base]) * (s[j] + s[base]) + tau);
+            const double term = c > 0 ? c * inverse : 0; /* a gap may be zero */
             sum += term * term;
-            slope += term * term / gap;
+            slope += c > 0 ? term * term * inverse : 0;
         }
         if (sum >= 1)
             low = tau;
@@ -42,11 +43,38 @@ double tl_domain_secular(size_t r, const double *s, const double *u, bool first)
 
     for (size_t j = 0; j < r; j++) {
         const double c = s[j] * fabs(u[j]), gap = fabs(s[j] - s[base]) * (s[j] + s[base]);
-        low = fmax(low, c - gap);
-        high = hypot(high, c);
+        if (c - gap > low) low = c - gap;
+        high += c * c;
         if (c > 0) sum += (c / gap) * (c / gap); /* infinite where the gap is zero */
     }
+    high = fmax(low, sqrt(high));
     return sum > 1 ? secular_root(r, s, u, base, low, high) : 0;
+}
+
+WIDE_BODY void along_body(const tl_domain *e, const double *off, double *u)
+{
+    for (size_t j = 0; j < e->rank; j++) u[j] = wide_dot(e->d, e->axis + j * e->d, off);
+}
+WIDE_VARIANTS(along, (const tl_domain *e, const double *off, double *u), (e, off, u))
+
+WIDE_BODY void back_body(const tl_domain *e, const double *u, double *restrict w)
+{
+    for (size_t i = 0; i < e->d; i++) w[i] = 0;
+    for (size_t j = 0; j < e->rank; j++) {
+        const double *restrict axis = e->axis + j * e->d;
+        for (size_t i = 0; i < e->d; i++) w[i] += u[j] * axis[i];
+    }
+}
+WIDE_VARIANTS(back, (const tl_domain *e, const double *u, double *w), (e, u, w))
+
+void tl_domain_along(const tl_domain *e, const double *off, double *u)
+{
+    WIDE_CALL(along, (e, off, u));
+}
+
+void tl_domain_back(const tl_domain *e, const double *u, double *w)
+{
+    WIDE_CALL(back, (e, u, w));
 }
 
 /* Gains whose reach is lost in the rounding of the shift become zero. */

@@ -5,6 +5,7 @@
  * is q = sum z_i^2 + s^2/k <= d (RMS norm: without s^2/k), and s = 0 where none is hidden. */
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <gsl/gsl_randist.h>
@@ -46,7 +47,8 @@ static reading read_point(const tl_domain *e, const double *y)
         const long double z = z_at(e, y, i);
         r.fixed = r.fixed && isfinite(y[i]) && (e->gain[i] != 0 || y[i] == c);
         if (e->gain[i] == 0) continue;
-        const double unit = DBL_EPSILON * fmax(fabs(y[i]), fabs(c)) / fabs(e->gain[i]);
+        const double size = fabs(y[i]) > fabs(c) ? fabs(y[i]) : fabs(c);
+        const double unit = DBL_EPSILON * size / fabs(e->gain[i]);
         r.q += z * z;
         r.sum += z;
         r.sum_slack += 4 * unit;
@@ -58,12 +60,18 @@ static reading read_point(const tl_domain *e, const double *y)
     return r;
 }
 
-/* |z|^2 <= d for certain: long doubles are off by less, a sum of d terms squared by d sqrt(d). */
-static bool below(const tl_domain *e, const reading *r)
+/* Long doubles are off by less than this, a sum of d terms squared by d sqrt(d). */
+static long double rounding(const tl_domain *e)
 {
     const long double d = (long double)e->d;
 
-    return r->fixed && r->q * (1 + (4 * d * sqrtl(d) + 16) * LDBL_EPSILON) <= d;
+    return 1 + (4 * d * sqrtl(d) + 16) * LDBL_EPSILON;
+}
+
+/* |z|^2 <= d for certain. */
+static bool below(const tl_domain *e, const reading *r)
+{
+    return r->fixed && r->q * rounding(e) <= (long double)e->d;
 }
 
 static bool holds(const tl_domain *e, const double *y)
@@ -113,28 +121,43 @@ static void settle(const tl_domain *e, double *z)
         z[i] = (double)((long double)z[i] * sqrtl((long double)d / q));
 }
 
+/* As nextafter for finite y != c, without a call where bits are enough. */
+static double towards(double y, double c)
+{
+    int64_t bits;
+
+    if (y == 0) return nextafter(y, c);
+    memcpy(&bits, &y, sizeof bits);
+    bits += (y > 0) == (c > y) ? 1 : -1; /* away from zero or towards it */
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
 /* y of a settled z, each coordinate rounded towards the shift, so that no |z_i| grows. */
 static void place(const tl_domain *e, const double *z, long double factor, double *y)
 {
     for (size_t i = 0; i < e->d; i++) {
         const double c = tl_domain_centre_at(e, i);
         const long double step = factor * (long double)e->gain[i] * (long double)z[i];
-        y[i] = e->gain[i] == 0 ? c : (double)((long double)c + step);
-        for (int k = 0; k < 4 && fabsl((long double)y[i] - (long double)c) > fabsl(step); k++)
-            y[i] = nextafter(y[i], c);
+        double at = e->gain[i] == 0 ? c : (double)((long double)c + step);
+        for (int k = 0; k < 4 && fabsl((long double)at - (long double)c) > fabsl(step); k++)
+            at = towards(at, c);
+        y[i] = at;
     }
 }
 
 static void settle_and_place(const tl_domain *e, double *z, double *y)
 {
-    long double step = (long double)LDBL_EPSILON * 8;
+    long double factor = 1, step = (long double)LDBL_EPSILON * 8;
 
     settle(e, z);
-    place(e, z, 1, y);
+    place(e, z, factor, y);
     /* Doubling steps end: a factor of zero gives the shift. */
     for (reading r = read_point(e, y); !below(e, &r); r = read_point(e, y)) {
-        step = 2 * step < 1 ? 2 * step : 1;
-        place(e, z, 1 - step, y);
+        factor = fminl(factor, factor * sqrtl((long double)e->d / (r.q * rounding(e))));
+        factor = factor > step ? factor - step : 0;
+        step *= 2;
+        place(e, z, factor, y);
     }
 }
 
@@ -143,14 +166,11 @@ static void settle_and_place(const tl_domain *e, double *z, double *y)
 static bool coordinates(const tl_domain *e, const double *y, double *u)
 {
     const double far = 1e100 * e->semi[0];
-    double size = 0;
+    double off[MOST];
 
-    for (size_t j = 0; j < e->rank; j++) {
-        u[j] = 0;
-        for (size_t i = 0; i < e->d; i++)
-            u[j] += e->axis[j * e->d + i] * (y[i] - tl_domain_centre_at(e, i));
-        size = hypot(size, u[j]);
-    }
+    for (size_t i = 0; i < e->d; i++) off[i] = y[i] - tl_domain_centre_at(e, i);
+    tl_domain_along(e, off, u);
+    const double size = tl_nrm2(e->rank, u);
     if (!isfinite(size)) return false;
     for (size_t j = 0; size > far && j < e->rank; j++) u[j] *= far / size;
     return true;
@@ -163,10 +183,9 @@ static void from_coordinates(const tl_domain *e, const double *u, double *z)
     size_t least = 0;
     double others = 0;
 
+    tl_domain_back(e, u, z);
     for (size_t i = 0; i < e->d; i++) {
-        double w = 0;
-        for (size_t j = 0; j < e->rank; j++) w += u[j] * e->axis[j * e->d + i];
-        z[i] = e->gain[i] == 0 ? 0 : w / e->gain[i];
+        z[i] = e->gain[i] == 0 ? 0 : z[i] / e->gain[i];
         if (fabs(e->gain[i]) < fabs(e->gain[least])) least = i;
     }
     for (size_t i = 0; i < e->d; i++)
@@ -176,7 +195,7 @@ static void from_coordinates(const tl_domain *e, const double *u, double *z)
 
 static void norm_project(const tl_domain *e, double *y)
 {
-    double u[MOST], z[MOST], inside = 0;
+    double u[MOST], z[MOST], inside[MOST];
     const size_t r = e->rank;
 
     if (holds(e, y)) return;
@@ -184,8 +203,8 @@ static void norm_project(const tl_domain *e, double *y)
         memset(u, 0, r * sizeof *u);
         if (e->surface) u[r - 1] = e->semi[r - 1];
     }
-    for (size_t j = 0; j < r; j++) inside = hypot(inside, u[j] / e->semi[j]);
-    if (r > 0 && (e->surface || inside > 1)) to_surface(e, u);
+    for (size_t j = 0; j < r; j++) inside[j] = u[j] / e->semi[j];
+    if (r > 0 && (e->surface || tl_nrm2(r, inside) > 1)) to_surface(e, u);
     from_coordinates(e, u, z);
     settle_and_place(e, z, y);
 }
