@@ -54,12 +54,12 @@ WIDE_BODY void hide(const tl_jacobian *J, size_t b, size_t end, size_t l, wide8 
 }
 
 /* sqrt(a_i / a_0) and its inverse. */
-WIDE_BODY void roots(bool one, tl_jacobian *J)
+WIDE_BODY void roots(tl_jacobian *J)
 {
     const double *alpha = J->mu->log_mass;
-    for (size_t b = 0; b < few_blocks(one, J->m); b++) {
+    for (size_t b = 0; b < (J->m + 7) / 8; b++) {
         wide8 *root = (wide8 *)(J->lanes.root + 8 * b);
-        wide_rest(few_tokens(one, J->m, b), alpha + 8 * b, alpha[0], root);
+        wide_rest(few_tokens(J->m, b), alpha + 8 * b, alpha[0], root);
         *root = 0.5 * (*root - alpha[0]);
         wide_exp(root);
         *(wide8 *)(J->lanes.inverse + 8 * b) = 1.0 / *root;
@@ -106,7 +106,7 @@ WIDE_BODY void write_rows(tl_jacobian *J, tl_head_state *s, size_t b, size_t end
         }
 }
 
-WIDE_BODY bool set(bool one, size_t d, tl_jacobian *J, tl_head_state *s)
+WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
 {
     const size_t m = J->m;
     const double *bias = s->head->bq, factor = s->head->scale;
@@ -114,9 +114,9 @@ WIDE_BODY bool set(bool one, size_t d, tl_jacobian *J, tl_head_state *s)
     tl_head_dot_maps(s);
     memcpy(s->key, J->centred, m * d * sizeof(double));
     few_image_rows(d, m, s->head->V, J->centred, s->val);
-    roots(one, J);
-    for (size_t b = 0; b < few_blocks(one, m); b++) {
-        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+    roots(J);
+    for (size_t b = 0; b < (m + 7) / 8; b++) {
+        const size_t at = 8 * b * d, end = few_tokens(m, b);
         wide8 *x = (wide8 *)(J->lanes.x + at), *q = (wide8 *)(J->lanes.q + at);
         few_columns(d, end, J->mu->x + at, x);
         few_image(d, factor, s->head->Q, x, q);
@@ -165,22 +165,21 @@ WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_
     for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
 }
 
-WIDE_BODY void dense(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)
+WIDE_BODY void dense(size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)
 {
     const size_t block = d * d;
-    (void)one;
     for (size_t i = 0; i < J->m; i++) row(d, J, s, i, M + i * block * J->m, J->splits + i * block);
 }
 
 WIDE_BODY void all_weights_body(tl_jacobian *J, tl_head_state *s, bool *good)
 {
-    *good = FEW_BY_SIZE(set, J, s);
+    *good = FEW_BY_WIDTH(set, J, s);
 }
 WIDE_VARIANTS(all_weights, (tl_jacobian * J, tl_head_state *s, bool *good), (J, s, good))
 
 WIDE_BODY void all_rows_body(const tl_jacobian *J, const tl_head_state *s, double *M)
 {
-    FEW_BY_WIDTH(dense, false, J, s, M);
+    FEW_BY_WIDTH(dense, J, s, M);
 }
 WIDE_VARIANTS(all_rows, (const tl_jacobian *J, const tl_head_state *s, double *M), (J, s, M))
 

@@ -64,8 +64,8 @@ WIDE_BODY void sides(const tl_jacobian *J, size_t b, size_t end, few_sides *t, d
     for (size_t i = 0; ga && i < end; i++) ga[8 * b + i] += 0.5 * E[i];
 }
 
-WIDE_BODY void gradient(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s,
-                        const double *u, const double *phi, double *gx, double *ga, double *gA)
+WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *u,
+                        const double *phi, double *gx, double *ga, double *gA)
 {
     const size_t m = J->m;
     const double *A = s->head->Q, *V = s->head->V, factor = s->query.factor;
@@ -76,8 +76,8 @@ WIDE_BODY void gradient(bool one, size_t d, const tl_jacobian *J, const tl_head_
     for (size_t i = 0; i < m * d; i++) all[i] = 0.0;
     for (size_t i = 0; i < d * d; i++) outer[i] = (wide8){0};
     few_image_rows(d, m, V, phi, value);
-    for (size_t b = 0; b < few_blocks(one, m); b++) {
-        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+    for (size_t b = 0; b < (m + 7) / 8; b++) {
+        const size_t at = 8 * b * d, end = few_tokens(m, b);
         const wide8 *x = (const wide8 *)(J->lanes.x + at);
         const wide8 *q = (const wide8 *)(J->lanes.q + at);
         few_columns(d, end, u + at, left);
@@ -117,7 +117,7 @@ WIDE_BODY void gradient(bool one, size_t d, const tl_jacobian *J, const tl_head_
 WIDE_BODY void all_sides_body(const tl_jacobian *J, const tl_head_state *s, const double *u,
                               const double *phi, double *gx, double *ga, double *gA)
 {
-    FEW_BY_SIZE(gradient, J, s, u, phi, gx, ga, gA);
+    FEW_BY_WIDTH(gradient, J, s, u, phi, gx, ga, gA);
 }
 WIDE_VARIANTS(all_sides,
               (const tl_jacobian *J, const tl_head_state *s, const double *u, const double *phi,

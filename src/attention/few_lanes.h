@@ -6,15 +6,10 @@
 #include "attention/few.h"
 #include "attention/softmax_rows.h"
 
-/* Blocks, and tokens of block b; `one`, known to the compiler: all tokens are in one block. */
-WIDE_BODY size_t few_blocks(bool one, size_t m)
+/* Tokens of block b. */
+WIDE_BODY size_t few_tokens(size_t m, size_t b)
 {
-    return one ? 1 : (m + 7) / 8;
-}
-
-WIDE_BODY size_t few_tokens(bool one, size_t m, size_t b)
-{
-    return one || m - 8 * b < 8 ? m - 8 * b : 8;
+    return m - 8 * b < 8 ? m - 8 * b : 8;
 }
 
 /* Of a block of tokens i and token l; `first`: all bits where l is the ref of i, else none. */
@@ -114,14 +109,12 @@ WIDE_BODY void few_mix(size_t d, size_t end, const wide8 *t, const double *a, do
     lanes_add(d, 1.0, sum, out);
 }
 
-/* f(one, d, ..) for every width that there is. */
-#define FEW_BY_WIDTH(f, one, ...)         \
-    (J->d == 1   ? f(one, 1, __VA_ARGS__) \
-     : J->d == 2 ? f(one, 2, __VA_ARGS__) \
-     : J->d == 3 ? f(one, 3, __VA_ARGS__) \
-     : J->d == 4 ? f(one, 4, __VA_ARGS__) \
-                 : f(one, 8, __VA_ARGS__))
-#define FEW_BY_SIZE(f, ...) \
-    (J->m <= 8 ? FEW_BY_WIDTH(f, true, __VA_ARGS__) : FEW_BY_WIDTH(f, false, __VA_ARGS__))
+/* f(d, ..) for every width that there is. */
+#define FEW_BY_WIDTH(f, ...)         \
+    (J->d == 1   ? f(1, __VA_ARGS__) \
+     : J->d == 2 ? f(2, __VA_ARGS__) \
+     : J->d == 3 ? f(3, __VA_ARGS__) \
+     : J->d == 4 ? f(4, __VA_ARGS__) \
+                 : f(8, __VA_ARGS__))
 
 #endif

@@ -32,8 +32,8 @@ WIDE_BODY void combine(size_t m, const few_pair *pair, few_move *t)
     for (size_t l = 0; l < m; l++) t[l].F -= (wide8)((wide8l)rest & pair[l].first);
 }
 
-WIDE_BODY void apply(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s,
-                     const double *phi, double *psi)
+WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *phi,
+                     double *psi)
 {
     const size_t m = J->m;
     const double *A = s->head->Q, *V = s->head->V;
@@ -41,8 +41,8 @@ WIDE_BODY void apply(bool one, size_t d, const tl_jacobian *J, const tl_head_sta
     _Alignas(64) few_move t[MOST];
     _Alignas(64) wide8 moved[WIDTH], from[WIDTH], out[WIDTH];
     few_image_rows(d, m, V, phi, value);
-    for (size_t b = 0; b < few_blocks(one, m); b++) {
-        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+    for (size_t b = 0; b < (m + 7) / 8; b++) {
+        const size_t at = 8 * b * d, end = few_tokens(m, b);
         const few_pair *pair = few_pairs(J, b);
         const wide8 *q = (const wide8 *)(J->lanes.q + at);
         few_columns(d, end, phi + at, from);
@@ -85,8 +85,8 @@ WIDE_BODY void spread(size_t m, const few_pair *pair, few_pull *t)
     for (size_t l = 0; l < m; l++) t[l].D -= (wide8)((wide8l)rest & pair[l].first);
 }
 
-WIDE_BODY void apply_t(bool one, size_t d, const tl_jacobian *J, const tl_head_state *s,
-                       const double *psi, double *phi)
+WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *psi,
+                       double *phi)
 {
     const size_t m = J->m;
     const double *A = s->head->Q, *V = s->head->V;
@@ -94,8 +94,8 @@ WIDE_BODY void apply_t(bool one, size_t d, const tl_jacobian *J, const tl_head_s
     _Alignas(64) few_pull t[MOST];
     _Alignas(64) wide8 w[WIDTH], side[WIDTH];
     for (size_t i = 0; i < m * d; i++) value[i] = key[i] = 0.0;
-    for (size_t b = 0; b < few_blocks(one, m); b++) {
-        const size_t at = 8 * b * d, end = few_tokens(one, m, b);
+    for (size_t b = 0; b < (m + 7) / 8; b++) {
+        const size_t at = 8 * b * d, end = few_tokens(m, b);
         const few_pair *pair = few_pairs(J, b);
         few_columns(d, end, psi + at, w);
         for (size_t l = 0; l < m; l++) few_against(d, w, s->val + l * d, &t[l].rho);
@@ -120,7 +120,7 @@ WIDE_BODY void apply_t(bool one, size_t d, const tl_jacobian *J, const tl_head_s
 WIDE_BODY void all_apply_body(const tl_jacobian *J, const tl_head_state *s, const double *phi,
                               double *psi)
 {
-    FEW_BY_SIZE(apply, J, s, phi, psi);
+    FEW_BY_WIDTH(apply, J, s, phi, psi);
 }
 WIDE_VARIANTS(all_apply,
               (const tl_jacobian *J, const tl_head_state *s, const double *phi, double *psi),
@@ -129,7 +129,7 @@ WIDE_VARIANTS(all_apply,
 WIDE_BODY void all_apply_t_body(const tl_jacobian *J, const tl_head_state *s, const double *psi,
                                 double *phi)
 {
-    FEW_BY_SIZE(apply_t, J, s, psi, phi);
+    FEW_BY_WIDTH(apply_t, J, s, psi, phi);
 }
 WIDE_VARIANTS(all_apply_t,
               (const tl_jacobian *J, const tl_head_state *s, const double *psi, double *phi),
