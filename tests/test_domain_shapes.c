@@ -58,6 +58,25 @@ Test(domain_shapes, one_tiny_gain_is_no_trouble)
     tl_domain_free(e);
 }
 
+/* Next to the centre: doubles whose inverses are past the range keep their direction, and a product
+ * with a short axis that is zero is no division by it. */
+Test(domain_shapes, surface_from_next_to_the_centre, .timeout = 60)
+{
+    const double even[3] = {1, 1, 1}, graded[3] = {1, 1, 0.25};
+    double x[3] = {-6e-310, 0, 8e-310}, y[3] = {0, 0, DBL_TRUE_MIN};
+    tl_domain *e = NULL;
+
+    cr_assert_eq(tl_domain_alloc_norm(&e, TL_DOMAIN_RMS_NORM, 3, even, NULL, 0, NULL), TL_OK);
+    tl_domain_project(e, x);
+    cr_expect(exact_member(e, x, 16));
+    cr_expect(close_to(x[0], -0.6 * sqrt(3)) && x[1] == 0, "%g, %g, %g", x[0], x[1], x[2]);
+    tl_domain_free(e);
+    cr_assert_eq(tl_domain_alloc_norm(&e, TL_DOMAIN_RMS_NORM, 3, graded, NULL, 0, NULL), TL_OK);
+    tl_domain_project(e, y);
+    cr_expect(exact_member(e, y, 16), "%g, %g, %g", y[0], y[1], y[2]);
+    tl_domain_free(e);
+}
+
 /* No larger than what gains and shift say by themselves, and smaller where the mean counts. */
 Test(domain_shapes, norm_radius_improves_on_the_product)
 {

@@ -47,6 +47,7 @@ double tl_domain_secular(size_t r, const double *s, const double *u, bool first)
         high += c * c;
         if (c > 0) sum += (c / gap) * (c / gap); /* infinite where the gap is zero */
     }
+    low = fmax(low, DBL_MIN); /* whose inverse is a number */
     high = fmax(low, sqrt(high));
     return sum > 1 ? secular_root(r, s, u, base, low, high) : 0;
 }

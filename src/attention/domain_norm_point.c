@@ -97,7 +97,7 @@ static void to_surface(const tl_domain *e, double *u)
     tau = tl_domain_secular(r, s, u, false);
     for (size_t j = 0; j < r; j++) {
         const double gap = (s[j] - s[r - 1]) * (s[j] + s[r - 1]) + tau;
-        if (u[j] != 0) u[j] *= s[j] * s[j] / gap;
+        if (u[j] != 0) u[j] = gap > 0 ? s[j] * s[j] * (u[j] / gap) : 0; /* the gap may be tiny */
         sum += (u[j] / s[j]) * (u[j] / s[j]);
     }
     /* Between two nearest points, on either side along the shortest axis. */
@@ -139,7 +139,7 @@ static void place(const tl_domain *e, const double *z, long double factor, doubl
     for (size_t i = 0; i < e->d; i++) {
         const double c = tl_domain_centre_at(e, i);
         const long double step = factor * (long double)e->gain[i] * (long double)z[i];
-        double at = e->gain[i] == 0 ? c : (double)((long double)c + step);
+        double at = e->gain[i] == 0 || !(factor > 0) ? c : (double)((long double)c + step);
         for (int k = 0; k < 4 && fabsl((long double)at - (long double)c) > fabsl(step); k++)
             at = towards(at, c);
         y[i] = at;
