@@ -97,7 +97,9 @@ static void to_surface(const tl_domain *e, double *u)
     tau = tl_domain_secular(r, s, u, false);
     for (size_t j = 0; j < r; j++) {
         const double gap = (s[j] - s[r - 1]) * (s[j] + s[r - 1]) + tau;
-        if (u[j] != 0) u[j] = gap > 0 ? s[j] * s[j] * (u[j] / gap) : 0; /* the gap may be tiny */
+        const double stretch = s[j] * s[j] / gap; /* infinite where the gap is tiny or zero */
+        if (!isfinite(stretch)) u[j] = gap > 0 ? s[j] * s[j] * (u[j] / gap) : 0;
+        if (isfinite(stretch) && u[j] != 0) u[j] *= stretch;
         sum += (u[j] / s[j]) * (u[j] / s[j]);
     }
     /* Between two nearest points, on either side along the shortest axis. */
