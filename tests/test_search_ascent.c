@@ -174,3 +174,31 @@ Test(search_ascent, two_tokens_at_any_radius)
         search_fixture_clear(&f);
     }
 }
+
+/* V times t: every block is t times as large, also where its squares leave the range. */
+Test(search_ascent, values_scale_with_v)
+{
+    const double PAIR = 2e-10; /* a top pair is right to 1e-10 */
+    const tl_objective objectives[] = {TL_OBJECTIVE_NORM, TL_OBJECTIVE_JOINT, TL_OBJECTIVE_SPLIT,
+                                       TL_OBJECTIVE_SPLIT_GAIN};
+    const double factors[] = {1e-200, 1e-90, 1e90, 1e200};
+    climb c;
+    climb_init(&c, 0);
+    start_at(&c, TL_START_RANDOM, 5);
+    double *V = c.ev.layer->head[0].V, kept[D * D];
+    memcpy(kept, V, sizeof kept);
+    for (size_t o = 0; o < 4; o++) {
+        c.f.problem.objective = objectives[o];
+        memcpy(V, kept, sizeof kept);
+        const double one = value_at(&c, &c.start);
+        cr_assert(isfinite(one));
+        for (size_t k = 0; k < 4; k++) {
+            const double shift = objectives[o] == TL_OBJECTIVE_SPLIT_GAIN ? 0 : log(factors[k]);
+            for (size_t i = 0; i < D * D; i++) V[i] = factors[k] * kept[i];
+            const double scaled = value_at(&c, &c.start);
+            cr_expect(fabs(scaled - one - shift) <= PAIR, "objective %zu, V times %g: %.17g", o,
+                      factors[k], scaled - one);
+        }
+    }
+    climb_clear(&c);
+}

@@ -145,7 +145,7 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
     *sigma = floor;
     for (size_t k = 0; k < p->m; k++) {
         if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
-        if (!(tl_dot(out * d, ev->S, ev->S) > *sigma * *sigma)) continue;
+        if (!(tl_nrm2(out * d, ev->S) > *sigma)) continue; /* squares may leave the range */
         double norm;
         if (split_norm(ev, &norm, NULL, NULL) || !(norm > *sigma)) continue;
         *sigma = norm;
@@ -153,8 +153,10 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
     }
     double norm;
     if (which < p->m &&
-        (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv)))
+        (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv))) {
+        *sigma = floor;
         return p->m;
+    }
     return which;
 }
 
