@@ -94,6 +94,34 @@ Test(certify, tokens_and_directions_edited)
     tl_problem_clear(&problem);
 }
 
+/* Above 512 rows and columns a direction still proves a lower bound. */
+Test(certify, too_large_for_an_upper_end)
+{
+    enum { TOKENS = 513 };
+    tl_problem problem;
+    char tokens[TOKENS * 8 + 1] = "", direction[TOKENS * 8 + 1] = "";
+
+    for (int i = 0; i < TOKENS; i++) {
+        (void)snprintf(tokens + strlen(tokens), 9, "%s[%.2f]", i ? "," : "", 0.01 * (i % 97));
+        (void)snprintf(direction + strlen(direction), 9, "%s[%d]", i ? "," : "", i % 2);
+    }
+    read_text(&problem,
+              "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':[{'A':[[-1]],"
+              "'V':[[1]]}]},'tokens':[%s],'direction':[%s],'value':0.001}",
+              tokens, direction);
+    tl_certify_settings enclose = {.enclose = true, .norm_only = true};
+    tl_certificate c = certify(&problem, &enclose);
+    cr_expect_eq(c.verdict, TL_VERDICT_CONFIRMED, "%s %s", tl_verdict_name(c.verdict), c.why);
+    cr_expect(c.too_large && !c.has_upper && c.norm_at_x.low.value > 0);
+    tl_certificate_clear(&c);
+    free(problem.direction);
+    problem.direction = NULL;
+    tl_error err = {0};
+    cr_expect_eq(tl_certify_problem(&problem, &enclose, &c, &err), TL_ERR_LIMIT);
+    cr_expect(strstr(err.text, "at most 512 rows"), "%s", err.text);
+    tl_problem_clear(&problem);
+}
+
 /* (-2, 0, 2) in equal masses: copies of the middle atom moving apart attain 8/3. */
 Test(certify, the_kind_of_a_direction)
 {

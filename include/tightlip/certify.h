@@ -138,7 +138,8 @@ typedef struct {
     tl_norm norm;
     tl_enclosure norm_at_x; /* high: "inf" unless has_upper */
     bool has_upper;
-    bool split; /* as in tl_certified_lower */
+    bool too_large; /* an upper end was asked for of a joint block that is too large */
+    bool split;     /* as in tl_certified_lower */
     size_t atom;
     long bits;
     bool pairs;     /* the norm is from the product in pairs of doubles */
@@ -157,8 +158,8 @@ typedef struct {
  * direction norm 2 is enclosed whole), the bounds on the domain of the file (without one: a small
  * ball around the tokens), the verdict. settings may be NULL. "Refutes" outranks "below claim".
  * Errors: as tl_certify_lower; TL_ERR_ARGUMENT (no bound of that key), TL_ERR_LIMIT (enclosing norm
- * 2 of a joint block whose smaller side is above 512). Cost: that of the bounds, some 100 ms;
- * enclosing O((m d)^3). */
+ * 2 of a joint block whose smaller side is above 512, where there is no direction). Cost: that of
+ * the bounds, some 100 ms; enclosing O((m d)^3). */
 TL_MUST_USE tl_status tl_certify_problem(const tl_problem *problem,
                                          const tl_certify_settings *settings, tl_certificate *out,
                                          tl_error *err);

@@ -65,7 +65,9 @@ static tl_status measure(const tl_certify_run *run, tl_certify_state *s, tl_cert
     arf_pos_inf(high);
     if (directed) tl_certify_at_direction(s, problem, run->settings.pairs, value);
     if (out->norm == TL_NORM_INF2) tl_certify_movement(s, value);
-    out->has_upper = out->norm != TL_NORM_INF2 && (!directed || run->settings.enclose);
+    out->too_large = directed && run->settings.enclose && !tl_certify_encloses(s);
+    out->has_upper =
+        out->norm != TL_NORM_INF2 && (!directed || (run->settings.enclose && !out->too_large));
     if (!out->has_upper) return TL_OK;
     arb_init(whole.ball);
     status = spectral ? tl_certify_enclose(s, &whole, err)

@@ -71,14 +71,19 @@ void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem, boo
     arb_mat_clear(v);
 }
 
+bool tl_certify_encloses(const tl_certify_state *s)
+{
+    return s->m * (s->out < s->d ? s->out : s->d) <= ENCLOSED_SIZE;
+}
+
 tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value, tl_error *err)
 {
-    const size_t rows = s->m * s->out, cols = s->m * s->d, least = rows < cols ? rows : cols;
+    const size_t rows = s->m * s->out, cols = s->m * s->d;
     arb_mat_struct *split;
     arb_mat_t M;
     arb_t one;
 
-    if (least > ENCLOSED_SIZE)
+    if (!tl_certify_encloses(s))
         return tl_fail(
             err, TL_ERR_LIMIT,
             "enclosing norm 2: expected a Jacobian of at most %zu rows or columns, found "

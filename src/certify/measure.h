@@ -17,7 +17,8 @@ void tl_certify_at_direction(tl_certify_state *s, const tl_problem *problem, boo
                              tl_certify_value *value);
 /* A lower bound of the (inf,2) norm, by ascent. */
 void tl_certify_movement(const tl_certify_state *s, tl_certify_value *value);
-/* All of ||J||_2. Errors: TL_ERR_LIMIT. */
+/* All of ||J||_2, and whether the joint block is small enough. Errors: TL_ERR_LIMIT. */
+bool tl_certify_encloses(const tl_certify_state *s);
 TL_MUST_USE tl_status tl_certify_enclose(const tl_certify_state *s, tl_certify_value *value,
                                          tl_error *err);
 /* Whether a direction for norm 2 moves anything; whether the other norms, which go through every

@@ -61,6 +61,7 @@ static void print_line(const char *label, const tl_certificate *c)
            c->norm_at_x.low.text);
     if (c->has_upper) printf(" to %s", c->norm_at_x.high.text);
     if (c->pairs) printf(" (in pairs of doubles)");
+    if (c->too_large) printf(" (too large for an upper end)");
     if (c->has_claim && isfinite(c->claim))
         printf(", claimed %.17g", c->claim);
     else if (c->has_claim)

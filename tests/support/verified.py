@@ -4,8 +4,8 @@ are processors, those with most to read first: one that takes minutes is not to 
 
 Every witness must be confirmed, and the value it claims must lie in the certified interval widened
 by the rounding of double precision, relative 1e-10. What a record has as certified, from the product
-of `run`, must be the lower end that `verify` finds to a relative 1e-15 (networks: 1e-10), or with fewer
-digits below it by no more than 48 bits leave open, which that product may end with. Prints what does not hold, and one line in all."""
+of `run`, must not lie above the lower end that `verify` finds by more than a relative 1e-15 (networks: 1e-10), nor
+below by more than 1e-14, or with fewer digits than 48 bits leave open, which that product may end with. Prints what does not hold, and one line in all."""
 import concurrent.futures
 import decimal
 import json
@@ -19,6 +19,7 @@ SLACK = 1e-10
 SAME, NETWORK = decimal.Decimal("1e-15"), decimal.Decimal("1e-10")
 TOKEN_BYTES = 500
 DIGITS = 20  # of a record; fewer: no more are known
+OWN = decimal.Decimal("1e-14")  # --enclose looks for a direction of its own, in the other block where two tie
 BELOW = decimal.Decimal(2) ** -47 + decimal.Decimal("1e-15")  # from the lower end to the upper, and a digit cut off
 
 
@@ -51,7 +52,7 @@ def recorded(item, records):
 def differs(item, certified, agreement):
     ours, theirs = decimal.Decimal(certified), decimal.Decimal(item["lower"])
     cut = len(ours.as_tuple().digits) < DIGITS
-    return ours > theirs * (1 + agreement) or ours < theirs * (1 - (max(agreement, BELOW) if cut else agreement))
+    return ours > theirs * (1 + agreement) or ours < theirs * (1 - max(agreement, BELOW if cut else OWN))
 
 
 def verified(directory):

@@ -6,7 +6,7 @@
 
 void read_text(tl_problem *problem, const char *format, ...)
 {
-    char text[4096];
+    char text[1 << 14];
     json_error_t error;
     tl_error err = {.text = ""};
     va_list args;
