@@ -122,3 +122,31 @@ Test(few, has_the_numbers_of_the_general_evaluation)
     }
     gsl_rng_free(rng);
 }
+
+/* Room made for a head without a key matrix, and one with such a matrix of the same shape. */
+Test(few, asks_the_layer_of_set)
+{
+    double A[4] = {1, 0.5, -0.25, 2}, K[4] = {0, 1, -1, 0.5}, u[4] = {1, -2, 3, 4};
+    double x[4] = {0.5, 1, -1, 0.25}, log_mass[2] = {-0.1, -2.4};
+    const tl_measure mu = {.m = 2, .d = 2, .x = x, .log_mass = log_mass};
+    tl_head head = {.k = 2, .v = 2, .Q = A, .V = A, .scale = 1}, with_key = head;
+    tl_layer *layer = NULL, *other = NULL;
+    tl_jacobian *J = NULL, *own = NULL;
+    double psi[4], expected[4];
+    with_key.K = K;
+    cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, 2, 1, &head, NULL, 2, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_layer_alloc(&other, TL_KIND_DOT, TL_MASK_NONE, 2, 1, &with_key, NULL, 2, NULL),
+                 TL_OK);
+    cr_assert_eq(tl_jacobian_alloc(&J, layer, 2, NULL), TL_OK);
+    cr_assert_eq(tl_jacobian_alloc(&own, other, 2, NULL), TL_OK);
+    cr_assert_eq(tl_jacobian_set(J, other, &mu), TL_OK);
+    cr_assert_eq(tl_jacobian_set(own, other, &mu), TL_OK);
+    tl_jacobian_apply(J, u, psi);
+    tl_jacobian_apply(own, u, expected);
+    expect_same(4, psi, expected, 0, 0, "product", 0);
+    tl_jacobian_free(J);
+    tl_jacobian_free(own);
+    tl_layer_free(layer);
+    tl_layer_free(other);
+}

@@ -33,7 +33,7 @@ bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
 
 bool tl_few(const tl_jacobian *J)
 {
-    return J->lanes.pairs && J->splits && J->m <= MOST;
+    return takes(J->layer) && J->lanes.pairs && J->splits && J->m <= MOST;
 }
 
 /* From LANES + 8 - count: the first `count` lanes. */

@@ -10,7 +10,7 @@ enum { TL_FEW_ATOMS = 64, TL_FEW_WIDTH = 8 };
 
 /* Room where the layer is of that kind; false: out of memory. */
 bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer);
-/* Whether they take J with its measure. */
+/* Whether they take J with its layer, which need not be that of alloc, and its measure. */
 bool tl_few(const tl_jacobian *J);
 /* tl_jacobian_set for the head, log_scale 0: false where a logit is not a number or too large. */
 bool tl_few_set(tl_jacobian *J, tl_head_state *s);
