@@ -5,7 +5,6 @@
  * is q = sum z_i^2 + s^2/k <= d (RMS norm: without s^2/k), and s = 0 where none is hidden. */
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <gsl/gsl_randist.h>
@@ -98,8 +97,7 @@ static void to_surface(const tl_domain *e, double *u)
     for (size_t j = 0; j < r; j++) {
         const double gap = (s[j] - s[r - 1]) * (s[j] + s[r - 1]) + tau;
         const double stretch = s[j] * s[j] / gap; /* infinite where the gap is tiny or zero */
-        if (!isfinite(stretch)) u[j] = gap > 0 ? s[j] * s[j] * (u[j] / gap) : 0;
-        if (isfinite(stretch) && u[j] != 0) u[j] *= stretch;
+        u[j] = isfinite(stretch) ? u[j] * stretch : gap > 0 ? s[j] * s[j] * (u[j] / gap) : 0;
         sum += (u[j] / s[j]) * (u[j] / s[j]);
     }
     /* Between two nearest points, on either side along the shortest axis. */
@@ -123,18 +121,6 @@ static void settle(const tl_domain *e, double *z)
         z[i] = (double)((long double)z[i] * sqrtl((long double)d / q));
 }
 
-/* As nextafter for finite y != c, without a call where bits are enough. */
-static double towards(double y, double c)
-{
-    int64_t bits;
-
-    if (y == 0) return nextafter(y, c);
-    memcpy(&bits, &y, sizeof bits);
-    bits += (y > 0) == (c > y) ? 1 : -1; /* away from zero or towards it */
-    memcpy(&y, &bits, sizeof y);
-    return y;
-}
-
 /* y of a settled z, each coordinate rounded towards the shift, so that no |z_i| grows. */
 static void place(const tl_domain *e, const double *z, long double factor, double *y)
 {
@@ -143,7 +129,7 @@ static void place(const tl_domain *e, const double *z, long double factor, doubl
         const long double step = factor * (long double)e->gain[i] * (long double)z[i];
         double at = e->gain[i] == 0 || !(factor > 0) ? c : (double)((long double)c + step);
         for (int k = 0; k < 4 && fabsl((long double)at - (long double)c) > fabsl(step); k++)
-            at = towards(at, c);
+            at = nextafter(at, c);
         y[i] = at;
     }
 }
