@@ -20,7 +20,8 @@ bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
 {
     tl_few_lanes *t = &J->lanes;
     const size_t m = J->m_max < MOST ? J->m_max : MOST, blocks = (m + 7) / 8;
-    const size_t pairs = 24 * m * blocks, vectors = 8 * blocks * layer->d;
+    const size_t pairs = sizeof(few_pair) / sizeof(double) * m * blocks,
+                 vectors = 8 * blocks * layer->d;
     if (!takes(layer)) return true;
     const size_t bytes = (pairs + 2 * vectors + 16 * blocks) * sizeof(double);
     if (!(t->pairs = aligned_alloc(64, bytes))) return false;
@@ -46,7 +47,7 @@ WIDE_BODY void hide(const tl_jacobian *J, size_t b, size_t end, size_t l, wide8 
     if (J->layer->mask == TL_MASK_CAUSAL) {
         const size_t before = l < 8 * b ? 0 : l - 8 * b < 8 ? l - 8 * b : 8;
         const wide8l hidden = *(const wide8l *)(LANES + 8 - before);
-        *logit = (wide8)(((wide8l)*logit & ~hidden) | ((wide8l)never & hidden));
+        wide_choose(&hidden, &never, logit, logit);
         return;
     }
     for (size_t i = 0; i < end; i++)
@@ -133,17 +134,6 @@ WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
     return true;
 }
 
-/* out (rows x d) = factor a W + out */
-WIDE_BODY void times(size_t d, size_t rows, double factor, const double *restrict a,
-                     const double *restrict W, double *restrict out)
-{
-    for (size_t i = 0; i < rows; i++) {
-        double sum[WIDTH] = {0};
-        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], W + r * d, sum);
-        lanes_add(d, factor, sum, out + i * d);
-    }
-}
-
 /* Row i: the key terms R_il (V + xi_l q_i') of its blocks in M, rows ld apart, and the query term S
  * of the block on the diagonal. */
 WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t i,
@@ -161,7 +151,7 @@ WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_
             lanes_add(d, value * p[l], keys + l * d, cross + a * d);
         }
     for (size_t a = 0; a < d * d; a++) S[a] = 0.0;
-    times(d, d, s->query.factor, cross, s->head->Q, S);
+    few_times(d, d, s->query.factor, cross, s->head->Q, S);
     for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
 }
 

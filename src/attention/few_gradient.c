@@ -1,11 +1,9 @@
 /* The gradient of few atoms. */
-#include <string.h>
-
 #include "attention/few_lanes.h"
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
-/* Derivatives in logits, in f, g and rho of softmax_rows.h: lane i of line l is T_il. */
+/* Derivatives in logits, in rho, g and f of softmax.c: lane i of line l is T_il. */
 typedef struct {
     wide8 S, W, D, rho;
 } few_sides;
@@ -16,48 +14,29 @@ WIDE_BODY void sides(const tl_jacobian *J, size_t b, size_t end, few_sides *t, d
 {
     const size_t m = J->m;
     const few_pair *pair = few_pairs(J, b);
-    wide8 E = {0}, h = {0}, cov = {0}, g_mean = {0}, mean = {0};
-    wide8l g_ref = {0}, rho_ref = {0};
+    const size_t step = sizeof *t / sizeof(wide8);
+    wide8 E = {0}, h = {0}, cov = {0}, raised[MOST];
+    few_centre(m, pair, (few_line){&t[0].D, step});
+    few_centre(m, pair, (few_line){&t[0].rho, step});
     for (size_t l = 0; l < m; l++) {
-        const wide8l here = pair[l].first;
-        g_ref |= (wide8l)t[l].D & here;
-        rho_ref |= (wide8l)t[l].rho & here;
-    }
-    for (size_t l = 0; l < m; l++) {
-        t[l].D -= (wide8)g_ref;
-        t[l].rho -= (wide8)rho_ref;
-        g_mean += pair[l].P * t[l].D;
-        mean += pair[l].P * t[l].rho;
-    }
-    for (size_t l = 0; l < m; l++) {
-        t[l].D -= g_mean;
-        t[l].rho -= mean;
         t[l].S = pair[l].R * (t[l].S + t[l].W * t[l].rho);
         t[l].W *= pair[l].R;
         E += t[l].S;
         h += t[l].W;
         cov += pair[l].P * t[l].D * t[l].rho;
     }
-    wide8 S_rest = {0}, W_rest = {0}, D_rest = {0}, raised[MOST];
     for (size_t l = 0; l < m; l++) {
-        const wide8l others = ~pair[l].first;
         const wide8 g = t[l].D, rho = t[l].rho;
-        const wide8 logit = t[l].S - pair[l].P * (E + h * rho - (g * rho - cov));
-        const wide8 f = t[l].W + pair[l].P * (g - h);
         raised[l] = -0.5 * t[l].S;
-        t[l].S = (wide8)((wide8l)logit & others);
-        t[l].W = (wide8)((wide8l)f & others);
-        t[l].D = (wide8)((wide8l)(pair[l].P * rho) & others);
+        t[l].S -= pair[l].P * (E + h * rho - (g * rho - cov));
+        t[l].W += pair[l].P * (g - h);
+        t[l].D = pair[l].P * rho;
         t[l].rho = pair[l].R * rho;
-        S_rest += t[l].S;
-        W_rest += t[l].W;
-        D_rest += t[l].D;
     }
+    few_balance(m, pair, (few_line){&t[0].S, step});
+    few_balance(m, pair, (few_line){&t[0].W, step});
+    few_balance(m, pair, (few_line){&t[0].D, step});
     for (size_t l = 0; l < m; l++) {
-        const wide8l here = pair[l].first;
-        t[l].S -= (wide8)((wide8l)S_rest & here);
-        t[l].W -= (wide8)((wide8l)W_rest & here);
-        t[l].D -= (wide8)((wide8l)D_rest & here);
         raised[l] += t[l].S;
         if (ga) ga[l] += wide_sum(&raised[l]);
     }

@@ -109,6 +109,47 @@ WIDE_BODY void few_mix(size_t d, size_t end, const wide8 *t, const double *a, do
     lanes_add(d, 1.0, sum, out);
 }
 
+/* out (rows x d) = factor a W + out */
+WIDE_BODY void few_times(size_t d, size_t rows, double factor, const double *restrict a,
+                         const double *restrict W, double *restrict out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double sum[TL_FEW_WIDTH] = {0};
+        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], W + r * d, sum);
+        lanes_add(d, factor, sum, out + i * d);
+    }
+}
+
+/* x_l of a pair (i, l), as in a line of few_move and the like: `step` vectors on for the next l. */
+typedef struct {
+    wide8 *x;
+    size_t step;
+} few_line;
+
+/* Less its value at the ref, then less the mean under P: exact however saturated the row is. */
+WIDE_BODY void few_centre(size_t m, const few_pair *pair, few_line t)
+{
+    wide8 mean = {0};
+    wide8l at_ref = {0};
+    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)t.x[l * t.step] & pair[l].first;
+    for (size_t l = 0; l < m; l++) {
+        t.x[l * t.step] -= (wide8)at_ref;
+        mean += pair[l].P * t.x[l * t.step];
+    }
+    for (size_t l = 0; l < m; l++) t.x[l * t.step] -= mean;
+}
+
+/* At the ref minus the sum of the others. */
+WIDE_BODY void few_balance(size_t m, const few_pair *pair, few_line t)
+{
+    wide8 rest = {0};
+    for (size_t l = 0; l < m; l++) {
+        t.x[l * t.step] = (wide8)((wide8l)t.x[l * t.step] & ~pair[l].first);
+        rest += t.x[l * t.step];
+    }
+    for (size_t l = 0; l < m; l++) t.x[l * t.step] -= (wide8)((wide8l)rest & pair[l].first);
+}
+
 /* f(d, ..) for every width that there is. */
 #define FEW_BY_WIDTH(f, ...)         \
     (J->d == 1   ? f(1, __VA_ARGS__) \

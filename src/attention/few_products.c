@@ -1,6 +1,4 @@
 /* Products of few atoms with the joint block: formulas in softmax.c. */
-#include <string.h>
-
 #include "attention/few_lanes.h"
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
@@ -13,23 +11,14 @@ typedef struct {
 /* W from F and G. */
 WIDE_BODY void combine(size_t m, const few_pair *pair, few_move *t)
 {
-    wide8 h = {0}, mean = {0}, rest = {0};
-    wide8l at_ref = {0};
+    wide8 h = {0};
     for (size_t l = 0; l < m; l++) {
-        at_ref |= (wide8l)t[l].G & pair[l].first;
         t[l].F *= pair[l].R;
         h += t[l].F;
     }
-    for (size_t l = 0; l < m; l++) {
-        t[l].G -= (wide8)at_ref;
-        mean += pair[l].P * t[l].G;
-    }
-    for (size_t l = 0; l < m; l++) {
-        const wide8 w = t[l].F + pair[l].P * (t[l].G - mean - h);
-        t[l].F = (wide8)((wide8l)w & ~pair[l].first);
-        rest += t[l].F;
-    }
-    for (size_t l = 0; l < m; l++) t[l].F -= (wide8)((wide8l)rest & pair[l].first);
+    few_centre(m, pair, (few_line){&t[0].G, sizeof *t / sizeof(wide8)});
+    for (size_t l = 0; l < m; l++) t[l].F += pair[l].P * (t[l].G - h);
+    few_balance(m, pair, (few_line){&t[0].F, sizeof *t / sizeof(wide8)});
 }
 
 WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *phi,
@@ -66,23 +55,14 @@ typedef struct {
     wide8 rho, D;
 } few_pull;
 
-/* D sums to zero over l. */
 WIDE_BODY void spread(size_t m, const few_pair *pair, few_pull *t)
 {
-    wide8 mean = {0}, rest = {0};
-    wide8l at_ref = {0};
-    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)t[l].rho & pair[l].first;
+    few_centre(m, pair, (few_line){&t[0].rho, sizeof *t / sizeof(wide8)});
     for (size_t l = 0; l < m; l++) {
-        t[l].rho -= (wide8)at_ref;
-        mean += pair[l].P * t[l].rho;
+        t[l].D = pair[l].P * t[l].rho;
+        t[l].rho *= pair[l].R;
     }
-    for (size_t l = 0; l < m; l++) {
-        const wide8 centred = t[l].rho - mean, all = pair[l].P * centred;
-        t[l].D = (wide8)((wide8l)all & ~pair[l].first);
-        t[l].rho = pair[l].R * centred;
-        rest += t[l].D;
-    }
-    for (size_t l = 0; l < m; l++) t[l].D -= (wide8)((wide8l)rest & pair[l].first);
+    few_balance(m, pair, (few_line){&t[0].D, sizeof *t / sizeof(wide8)});
 }
 
 WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *psi,
@@ -109,12 +89,8 @@ WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, c
         few_image_t(d, s->query.factor, A, side, w);
         few_rows(d, end, w, phi + at);
     }
-    for (size_t l = 0; l < m; l++) {
-        double sum[WIDTH] = {0};
-        for (size_t r = 0; r < d; r++) lanes_add(d, value[l * d + r], V + r * d, sum);
-        lanes_add(d, 1.0, key + l * d, phi + l * d);
-        lanes_add(d, 1.0, sum, phi + l * d);
-    }
+    for (size_t i = 0; i < m * d; i++) phi[i] += key[i];
+    few_times(d, m, 1.0, value, V, phi);
 }
 
 WIDE_BODY void all_apply_body(const tl_jacobian *J, const tl_head_state *s, const double *phi,

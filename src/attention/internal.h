@@ -37,11 +37,9 @@ enum { TL_SPLITS_MOST = 4096 };
 
 /* Vectors of eight tokens, of few.h; zeros behind the last token. NULL where it takes no part. */
 typedef struct {
-    double
-        *pairs; /* block b of tokens i, token l: P_il, R_il, and all bits where l is the ref of i */
-    double *x, *q; /* block b, component r */
-    double *root;  /* block b: sqrt(a_i / a_0) .. */
-    double *inverse;
+    double *pairs;          /* few_pair: block b of tokens i, token l */
+    double *x, *q;          /* block b, component r */
+    double *root, *inverse; /* block b: sqrt(a_i / a_0), and its inverse */
 } tl_few_lanes;
 
 struct tl_jacobian {

@@ -8,35 +8,12 @@
 #include "linalg/lanes.h"
 #include "linalg/wide_exp.h"
 
-WIDE_BODY void wide_largest(const wide8 *x, wide8 *largest)
-{
-    const wide8l more = *x > *largest;
-    *largest = (wide8)(((wide8l)*x & more) | ((wide8l)*largest & ~more));
-}
-
-/* The largest of the lanes. */
-WIDE_BODY double wide_top(const wide8 *x)
-{
-    double four[4], two[2];
-    for (size_t l = 0; l < 4; l++) four[l] = (*x)[l] > (*x)[l + 4] ? (*x)[l] : (*x)[l + 4];
-    for (size_t l = 0; l < 2; l++) two[l] = four[l] > four[l + 2] ? four[l] : four[l + 2];
-    return two[0] > two[1] ? two[0] : two[1];
-}
-
 /* e^(z - top) in place, added to the sum. */
 WIDE_BODY void weights_raise(wide8 *z, const wide8 *top, wide8 *sum)
 {
     *z -= *top;
     wide_exp(z);
     *sum += *z;
-}
-
-/* Up to eight numbers of x, and more behind them. */
-WIDE_BODY void wide_rest(size_t n, const double *x, double behind, wide8 *out)
-{
-    double rest[8];
-    for (size_t l = 0; l < 8; l++) rest[l] = l < n ? x[l] : behind;
-    *out = *(const wide8 *)rest;
 }
 
 /* Row i: logits in p -> P in p, sqrt(a_i / a_l) P in r, with root_l = sqrt(a_l / a_0) and its

@@ -8,8 +8,6 @@
 
 #include "linalg/wide.h"
 
-typedef long long wide8l __attribute__((vector_size(64)));
-
 /* Terms of a dot product between two normalisations. */
 enum { BLOCK = 8 };
 static const double SPLIT = 0x1p27 + 1, ROUND = 0x1.8p52;

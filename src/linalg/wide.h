@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 typedef double wide8 __attribute__((vector_size(64), aligned(8), may_alias));
+typedef long long wide8l __attribute__((vector_size(64), aligned(8), may_alias)); /* masks */
 typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -20,6 +21,36 @@ WIDE_BODY double wide_sum(const wide8 *s)
     const double even = ((*s)[0] + (*s)[4]) + ((*s)[2] + (*s)[6]);
     const double odd = ((*s)[1] + (*s)[5]) + ((*s)[3] + (*s)[7]);
     return even + odd;
+}
+
+/* Lane by lane a where the mask has all bits, b where it has none. */
+WIDE_BODY void wide_choose(const wide8l *mask, const wide8 *a, const wide8 *b, wide8 *out)
+{
+    *out = (wide8)(((wide8l)*a & *mask) | ((wide8l)*b & ~*mask));
+}
+
+/* The larger lanes. */
+WIDE_BODY void wide_largest(const wide8 *x, wide8 *largest)
+{
+    const wide8l more = *x > *largest;
+    wide_choose(&more, x, largest, largest);
+}
+
+/* The largest of the lanes. */
+WIDE_BODY double wide_top(const wide8 *x)
+{
+    double four[4], two[2];
+    for (size_t l = 0; l < 4; l++) four[l] = (*x)[l] > (*x)[l + 4] ? (*x)[l] : (*x)[l + 4];
+    for (size_t l = 0; l < 2; l++) two[l] = four[l] > four[l + 2] ? four[l] : four[l + 2];
+    return two[0] > two[1] ? two[0] : two[1];
+}
+
+/* The n <= 8 numbers of x, and `behind` in the other lanes. */
+WIDE_BODY void wide_rest(size_t n, const double *x, double behind, wide8 *out)
+{
+    double rest[8];
+    for (size_t l = 0; l < 8; l++) rest[l] = l < n ? x[l] : behind;
+    *out = *(const wide8 *)rest;
 }
 
 /* sum_i a_i b_i in the order of vec_dot. */
