@@ -81,6 +81,36 @@ Test(top_small, finds_the_top_from_anywhere)
     gsl_rng_free(rng);
 }
 
+/* From as near as the steps of an ascent leave it: the gap that the pivots tell is trusted, so v is
+ * right to 1e-9 of what the second value leaves. */
+Test(top_small, is_right_from_a_near_start)
+{
+    static const size_t sizes[][2] = {{2, 2}, {3, 3}, {8, 8}, {9, 12}, {16, 16}, {40, 32}};
+    static const double seconds[] = {0.3, 0.9, 0.99}, angles[] = {1e-2, 1e-3, 1e-5};
+    gsl_rng *rng = tl_rng_stream_alloc(2, 2, 3);
+    for (int draws = 0; draws < 60; draws++)
+        for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
+            const size_t rows = sizes[c][0], cols = sizes[c][1];
+            const double second = seconds[draws % 3], angle = angles[draws / 3 % 3];
+            double M[MOST * MOST], copy[MOST * MOST], all[MOST], us[MOST], vs[MOST];
+            double u[MOST], v[MOST], sigma, along = 0, off = 0;
+            size_t rounds;
+            draw(rng, rows, cols, second, M);
+            memcpy(copy, M, rows * cols * sizeof *M);
+            cr_assert_eq(tl_svd_dense(rows, cols, copy, all, us, vs), TL_OK);
+            for (size_t j = 0; j < cols; j++) v[j] = vs[j] + angle * next(rng);
+            cr_assert_eq(tl_top_small(rows, cols, M, u, v, &sigma, &rounds), TL_OK);
+            for (size_t j = 0; j < cols; j++) along += v[j] * vs[j];
+            for (size_t j = 0; j < cols; j++) off += pow(v[j] - along * vs[j], 2);
+            cr_expect(fabs(sigma / all[0] - 1) <= 1e-13, "%zu x %zu, angle %g: off by %g", rows,
+                      cols, angle, sigma / all[0] - 1);
+            cr_expect(sqrt(off) <= 2e-9, "%zu x %zu, second %g, angle %g: v off by %g", rows, cols,
+                      second, angle, sqrt(off));
+            cr_expect(rounds <= 4, "%zu x %zu, angle %g: %zu rounds", rows, cols, angle, rounds);
+        }
+    gsl_rng_free(rng);
+}
+
 Test(top_small, leaves_to_others_what_it_cannot_do)
 {
     double M[MOST * MOST] = {0}, u[MOST], v[MOST] = {1}, sigma;
