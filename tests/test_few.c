@@ -123,6 +123,46 @@ Test(few, has_the_numbers_of_the_general_evaluation)
     gsl_rng_free(rng);
 }
 
+/* Products go over the roots of the masses, whose quotients reach e^250 here. */
+Test(few, has_the_products_of_masses_far_apart)
+{
+    enum { M = 11, D = WIDTH };
+    gsl_rng *rng = draw_stream(871);
+    for (int round = 0; round < draw_count(60); round++) {
+        double A[D * D], V[D * D], identity[D * D] = {0}, x[M * D], log_mass[M], u[ROWS], phi[ROWS];
+        const tl_measure mu = {.m = M, .d = D, .x = x, .log_mass = log_mass};
+        tl_head head = {.k = D, .v = D, .Q = A, .V = V, .scale = 1}, general = head;
+        tl_layer *layer = NULL, *other = NULL;
+        answer few, whole;
+        general.K = identity;
+        for (size_t r = 0; r < D; r++) identity[r * D + r] = 1;
+        for (size_t i = 0; i < D * D; i++) {
+            A[i] = draw_entry(rng);
+            V[i] = draw_entry(rng);
+        }
+        for (size_t l = 0; l < M; l++) log_mass[l] = -500 * gsl_rng_uniform(rng);
+        for (size_t i = 0; i < M * D; i++) {
+            x[i] = draw_entry(rng);
+            u[i] = draw_entry(rng);
+            phi[i] = draw_entry(rng);
+        }
+        cr_assert_eq(tl_layer_alloc(&layer, TL_KIND_DOT, TL_MASK_NONE, D, 1, &head, NULL, D, NULL),
+                     TL_OK);
+        cr_assert_eq(
+            tl_layer_alloc(&other, TL_KIND_DOT, TL_MASK_NONE, D, 1, &general, NULL, D, NULL),
+            TL_OK);
+        linearise(layer, &mu, u, phi, &few);
+        linearise(other, &mu, u, phi, &whole);
+        const double slack = SLACK * (1 + largest_logit(&mu, A, NULL));
+        const double entry = largest(M * D * M * D, whole.M);
+        expect_same(M * D, few.psi, whole.psi, entry, slack, "product", round);
+        expect_same(M * D, few.back, whole.back, entry, slack, "product of the adjoint", round);
+        tl_layer_free(layer);
+        tl_layer_free(other);
+    }
+    gsl_rng_free(rng);
+}
+
 /* Room made for a head without a key matrix, and one with such a matrix of the same shape. */
 Test(few, asks_the_layer_of_set)
 {

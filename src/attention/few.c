@@ -23,11 +23,12 @@ bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
     const size_t pairs = sizeof(few_pair) / sizeof(double) * m * blocks,
                  vectors = 8 * blocks * layer->d;
     if (!takes(layer)) return true;
-    const size_t bytes = (pairs + 2 * vectors + 16 * blocks) * sizeof(double);
+    const size_t bytes = (pairs + 3 * vectors + 16 * blocks) * sizeof(double);
     if (!(t->pairs = aligned_alloc(64, bytes))) return false;
     t->x = t->pairs + pairs;
     t->q = t->x + vectors;
-    t->root = t->q + vectors;
+    t->keys = t->q + vectors;
+    t->root = t->keys + vectors;
     t->inverse = t->root + 8 * blocks;
     return true;
 }
@@ -115,6 +116,8 @@ WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
     tl_head_dot_maps(s);
     memcpy(s->key, J->centred, m * d * sizeof(double));
     few_image_rows(d, m, s->head->V, J->centred, s->val);
+    for (size_t i = 0; i < m * d; i++) J->lanes.keys[i] = 0.0;
+    few_times(d, m, factor, s->key, s->head->Q, J->lanes.keys);
     roots(J);
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);

@@ -24,11 +24,36 @@ WIDE_BODY few_pair *few_pairs(const tl_jacobian *J, size_t b)
     return (few_pair *)(J->lanes.pairs + sizeof(few_pair) / sizeof(double) * b * J->m);
 }
 
+/* Rows and columns of eight vectors exchanged. */
+WIDE_BODY void few_turn(const wide8 *a, wide8 *out)
+{
+    wide8 pair[8], half[8]; /* of tokens 2 p and 2 p + 1, even and odd components; of four tokens */
+    for (size_t p = 0; p < 8; p += 2) {
+        pair[p] = __builtin_shufflevector(a[p], a[p + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        pair[p + 1] = __builtin_shufflevector(a[p], a[p + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (size_t p = 0; p < 8; p += 4)
+        for (size_t odd = 0; odd < 2; odd++) {
+            const wide8 x = pair[p + odd], y = pair[p + 2 + odd];
+            half[p + odd] = __builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13);
+            half[p + 2 + odd] = __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+    for (size_t c = 0; c < 4; c++) {
+        const wide8 x = half[c], y = half[c + 4];
+        out[c] = __builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13);
+        out[c + 4] = __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15);
+    }
+}
+
 /* Lane i of out_r is a_ir for `end` tokens, zero behind them. Here and below d is known to the
  * compiler. */
 WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
 {
     _Alignas(64) double lanes[8 * TL_FEW_WIDTH];
+    if (d == 8 && end == 8) {
+        few_turn((const wide8 *)a, out);
+        return;
+    }
     for (size_t r = 0; r < d; r++) *(wide8 *)(lanes + 8 * r) = (wide8){0};
     for (size_t i = 0; i < end; i++)
         for (size_t r = 0; r < d; r++) lanes[8 * r + i] = a[i * d + r];
@@ -38,6 +63,10 @@ WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
 /* And back. */
 WIDE_BODY void few_rows(size_t d, size_t end, const wide8 *a, double *out)
 {
+    if (d == 8 && end == 8) {
+        few_turn(a, (wide8 *)out);
+        return;
+    }
     for (size_t i = 0; i < end; i++)
         for (size_t r = 0; r < d; r++) out[i * d + r] = ((const double *)(a + r))[i];
 }

@@ -1,96 +1,103 @@
-/* Products of few atoms with the joint block: formulas in softmax.c. */
+/* Products of few atoms with the joint block. With D = diag(sqrt(a_k / a_0)) it is D J D^-1 for the
+ * J of softmax.c with P in place of R, whose W_kl is P_kl (E_kl - sum_j P_kj E_kj) for E = F + G.
+ */
 #include "attention/few_lanes.h"
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
-/* F = <q_k, phi_l>, or W, the coefficient of val_l, in its place; G = <dq_k, key_l>. */
-typedef struct {
-    wide8 F, G;
-} few_move;
-
-/* W from F and G. */
-WIDE_BODY void combine(size_t m, const few_pair *pair, few_move *t)
+/* rows_l = factor_l a_l */
+WIDE_BODY void scale(size_t d, size_t m, const double *factor, const double *restrict a,
+                     double *restrict rows)
 {
-    wide8 h = {0};
-    for (size_t l = 0; l < m; l++) {
-        t[l].F *= pair[l].R;
-        h += t[l].F;
-    }
-    few_centre(m, pair, (few_line){&t[0].G, sizeof *t / sizeof(wide8)});
-    for (size_t l = 0; l < m; l++) t[l].F += pair[l].P * (t[l].G - h);
-    few_balance(m, pair, (few_line){&t[0].F, sizeof *t / sizeof(wide8)});
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < d; r++) rows[l * d + r] = factor[l] * a[l * d + r];
+}
+
+/* t -> P (t - mean), t less its value at the ref first: there it is -P mean, so that rows sum to
+ * zero and nothing is formed as 1 - P_max. */
+WIDE_BODY void weigh(size_t m, const few_pair *pair, wide8 *t)
+{
+    few_centre(m, pair, (few_line){t, 1});
+    for (size_t l = 0; l < m; l++) t[l] *= pair[l].P;
 }
 
 WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *phi,
                      double *psi)
 {
     const size_t m = J->m;
-    const double *A = s->head->Q, *V = s->head->V;
-    double value[MOST * WIDTH];
-    _Alignas(64) few_move t[MOST];
-    _Alignas(64) wide8 moved[WIDTH], from[WIDTH], out[WIDTH];
-    few_image_rows(d, m, V, phi, value);
+    const double *keys = J->lanes.keys;
+    double rows[MOST * WIDTH];
+    _Alignas(64) wide8 W[MOST], from[WIDTH], sum[WIDTH], out[WIDTH];
+    scale(d, m, J->lanes.inverse, phi, rows);
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);
         const few_pair *pair = few_pairs(J, b);
         const wide8 *q = (const wide8 *)(J->lanes.q + at);
-        few_columns(d, end, phi + at, from);
-        few_image(d, s->query.factor, A, from, moved);
+        few_columns(d, end, rows + at, from);
         for (size_t l = 0; l < m; l++) {
-            few_against(d, q, phi + l * d, &t[l].F);
-            few_against(d, moved, s->key + l * d, &t[l].G);
+            wide8 of_key;
+            few_against(d, q, rows + l * d, &W[l]);
+            few_against(d, from, keys + l * d, &of_key);
+            W[l] += of_key;
         }
-        combine(m, pair, t);
-        for (size_t r = 0; r < d; r++) out[r] = (wide8){0};
-        for (size_t l = 0; l < m; l++) {
-            few_gather(d, &pair[l].R, value + l * d, out);
-            few_gather(d, &t[l].F, s->val + l * d, out);
-        }
+        weigh(m, pair, W);
+        for (size_t r = 0; r < d; r++) sum[r] = (wide8){0};
+        for (size_t l = 0; l < m; l++)
+            for (size_t r = 0; r < d; r++)
+                sum[r] += pair[l].P * rows[l * d + r] + W[l] * s->key[l * d + r];
+        few_image(d, 1.0, s->head->V, sum, out);
+        for (size_t r = 0; r < d; r++) out[r] *= *(const wide8 *)(J->lanes.root + 8 * b);
         few_rows(d, end, out, psi + at);
     }
 }
 
-/* rho = <w_k, val_l>, or R (rho - mean) in its place, and D = P (rho - mean). */
-typedef struct {
-    wide8 rho, D;
-} few_pull;
-
-WIDE_BODY void spread(size_t m, const few_pair *pair, few_pull *t)
+/* rows_l += sum_k P_kl values_k + D_kl q_k over all tokens k for `count` tokens from l on, which
+ * share what is read of k; lane k of vector b, l of D is D_kl. */
+WIDE_BODY void mix(size_t d, size_t count, const tl_jacobian *J, size_t l, const wide8 *D,
+                   const double *values, const double *q, double *rows)
 {
-    few_centre(m, pair, (few_line){&t[0].rho, sizeof *t / sizeof(wide8)});
-    for (size_t l = 0; l < m; l++) {
-        t[l].D = pair[l].P * t[l].rho;
-        t[l].rho *= pair[l].R;
-    }
-    few_balance(m, pair, (few_line){&t[0].D, sizeof *t / sizeof(wide8)});
+#define STATEMENT(type, lane)                                                          \
+    do {                                                                               \
+        type of_value[4] = {0}, of_key[4] = {0};                                       \
+        for (size_t b = 0; b < (J->m + 7) / 8; b++)                                    \
+            for (size_t i = 0; i < few_tokens(J->m, b); i++) {                         \
+                const type value = LANES_READ(type, lane, (values + (8 * b + i) * d)); \
+                const type query = LANES_READ(type, lane, (q + (8 * b + i) * d));      \
+                for (size_t j = 0; j < count; j++) {                                   \
+                    of_value[j] += few_pairs(J, b)[l + j].P[i] * value;                \
+                    of_key[j] += D[b * MOST + l + j][i] * query;                       \
+                }                                                                      \
+            }                                                                          \
+        for (size_t j = 0; j < count; j++)                                             \
+            LANES_AT(type, lane, (rows + (l + j) * d)) += of_value[j] + of_key[j];     \
+    } while (0)
+    LANES(d, STATEMENT);
+#undef STATEMENT
 }
 
 WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *psi,
                        double *phi)
 {
     const size_t m = J->m;
-    const double *A = s->head->Q, *V = s->head->V;
-    double value[MOST * WIDTH], key[MOST * WIDTH];
-    _Alignas(64) few_pull t[MOST];
-    _Alignas(64) wide8 w[WIDTH], side[WIDTH];
-    for (size_t i = 0; i < m * d; i++) value[i] = key[i] = 0.0;
+    const double *keys = J->lanes.keys, *root = J->lanes.root;
+    double rows[MOST * WIDTH], values[MOST * WIDTH];
+    _Alignas(64) wide8 D[MOST / 8][MOST], w[WIDTH], value[WIDTH], side[WIDTH];
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);
-        const few_pair *pair = few_pairs(J, b);
         few_columns(d, end, psi + at, w);
-        for (size_t l = 0; l < m; l++) few_against(d, w, s->val + l * d, &t[l].rho);
-        spread(m, pair, t);
+        for (size_t r = 0; r < d; r++) w[r] *= *(const wide8 *)(root + 8 * b);
+        few_image_t(d, 1.0, s->head->V, w, value);
+        few_rows(d, end, value, values + at);
+        for (size_t l = 0; l < m; l++) few_against(d, value, s->key + l * d, &D[b][l]);
+        weigh(m, few_pairs(J, b), D[b]);
         for (size_t r = 0; r < d; r++) side[r] = (wide8){0};
-        for (size_t l = 0; l < m; l++) {
-            few_gather(d, &t[l].D, s->key + l * d, side);
-            few_mix(d, end, &pair[l].R, psi + at, value + l * d);
-            few_mix(d, end, &t[l].rho, s->q + at, key + l * d);
-        }
-        few_image_t(d, s->query.factor, A, side, w);
-        few_rows(d, end, w, phi + at);
+        for (size_t l = 0; l < m; l++) few_gather(d, &D[b][l], keys + l * d, side);
+        few_rows(d, end, side, rows + at);
     }
-    for (size_t i = 0; i < m * d; i++) phi[i] += key[i];
-    few_times(d, m, 1.0, value, V, phi);
+    size_t l = 0;
+    for (; l + 4 <= m; l += 4) mix(d, 4, J, l, D[0], values, s->q, rows);
+    for (; l < m; l++) mix(d, 1, J, l, D[0], values, s->q, rows);
+    scale(d, m, J->lanes.inverse, rows, phi);
 }
 
 WIDE_BODY void all_apply_body(const tl_jacobian *J, const tl_head_state *s, const double *phi,

@@ -39,6 +39,7 @@ enum { TL_SPLITS_MOST = 4096 };
 typedef struct {
     double *pairs;          /* few_pair: block b of tokens i, token l */
     double *x, *q;          /* block b, component r */
+    double *keys;           /* rows Dq' key_l */
     double *root, *inverse; /* block b: sqrt(a_i / a_0), and its inverse */
 } tl_few_lanes;
 
