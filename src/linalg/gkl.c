@@ -39,7 +39,8 @@ tl_status tl_gkl_alloc(tl_gkl **out, size_t rows, size_t cols, size_t basis)
     if (far > SIZE_MAX / sizeof(double) / 4 / (basis + 16)) return TL_ERR_MEMORY;
     size_t vectors = (basis + 1) * near + basis * far, list = basis + 1;
     tl_gkl *w = calloc(1, sizeof *w);
-    double *at = malloc((vectors + 11 * list + near + far) * sizeof *at);
+    const size_t count = vectors + 11 * list + near + far;
+    double *at = aligned_alloc(64, (count + 7) / 8 * 64); /* whole vectors in a line */
     if (!w || !at) {
         free(w);
         free(at);

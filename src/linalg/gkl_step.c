@@ -25,31 +25,71 @@ static void multiply(const tl_gkl *w, bool transposed, const double *x, double *
         w->op->apply(w->op->self, x, y);
 }
 
-/* coef = Q x in the order of vec_dot, then x -= Q'coef in the order of vec_axpy2. */
-WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, double *coef)
+/* <Q_j, x> of `count` <= 4 rows in the order of vec_dot: rows share what is read of x. */
+WIDE_BODY void dots(size_t n, size_t count, const double *Q, const double *x, double *coef)
 {
-    for (size_t i = 0; i < k; i++) coef[i] = wide_dot(n, Q + i * n, x);
+    wide8 sum[4] = {0};
+    double rest[4] = {0};
     size_t i = 0;
-    for (; i + 2 <= k; i += 2) {
-        const double *q = Q + i * n, *q_next = q + n;
-        size_t r = 0;
-        for (; r + 8 <= n; r += 8)
-            *(wide8 *)(x + r) -=
-                coef[i] * *(const wide8 *)(q + r) + coef[i + 1] * *(const wide8 *)(q_next + r);
-        for (; r < n; r++) x[r] -= coef[i] * q[r] + coef[i + 1] * q_next[r];
+    for (; i + 8 <= n; i += 8) {
+        const wide8 here = *(const wide8 *)(x + i);
+        for (size_t j = 0; j < count; j++) sum[j] += *(const wide8 *)(Q + j * n + i) * here;
     }
-    if (i < k)
-        for (size_t r = 0; r < n; r++) x[r] += -coef[i] * Q[i * n + r];
+    if (i + 4 <= n) {
+        for (size_t j = 0; j < count; j++) {
+            const wide4 t = *(const wide4 *)(Q + j * n + i) * *(const wide4 *)(x + i);
+            sum[j] += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
+        }
+        i += 4;
+    }
+    for (; i < n; i++)
+        for (size_t j = 0; j < count; j++) rest[j] += Q[j * n + i] * x[i];
+    for (size_t j = 0; j < count; j++) coef[j] = wide_sum(&sum[j]) + rest[j];
 }
-WIDE_VARIANTS(project, (size_t n, size_t k, const double *Q, double *x, double *coef),
-              (n, k, Q, x, coef))
 
-/* x -= Q'(Q x), Q k x n with orthonormal rows; returns |Q x|^2. */
-static double project(size_t n, size_t k, const double *Q, double *x, double *coef)
+/* x -= sum_j coef_j Q_j over `count` rows, 4, 2 or 1, in the order of vec_axpy2. */
+WIDE_BODY void subtract(size_t n, size_t count, const double *Q, const double *coef, double *x)
 {
-    double removed = 0;
-    WIDE_CALL(project, (n, k, Q, x, coef));
+    size_t r = 0;
+    for (; r + 8 <= n; r += 8) {
+        wide8 here = *(const wide8 *)(x + r);
+        if (count == 1) here -= coef[0] * *(const wide8 *)(Q + r);
+        for (size_t j = 0; j + 2 <= count; j += 2)
+            here -= coef[j] * *(const wide8 *)(Q + j * n + r) +
+                    coef[j + 1] * *(const wide8 *)(Q + (j + 1) * n + r);
+        *(wide8 *)(x + r) = here;
+    }
+    for (; r < n; r++) {
+        if (count == 1) x[r] -= coef[0] * Q[r];
+        for (size_t j = 0; j + 2 <= count; j += 2)
+            x[r] -= coef[j] * Q[j * n + r] + coef[j + 1] * Q[(j + 1) * n + r];
+    }
+}
+
+/* coef = Q x, then x -= Q'coef; *square = |x|^2. */
+WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, double *coef,
+                            double *square)
+{
+    size_t i = 0;
+    for (; i + 4 <= k; i += 4) dots(n, 4, Q + i * n, x, coef + i);
+    for (; i < k; i++) dots(n, 1, Q + i * n, x, coef + i);
+    for (i = 0; i + 4 <= k; i += 4) subtract(n, 4, Q + i * n, coef + i, x);
+    for (; i + 2 <= k; i += 2) subtract(n, 2, Q + i * n, coef + i, x);
+    if (i < k) subtract(n, 1, Q + i * n, coef + i, x);
+    *square = wide_dot(n, x, x);
+}
+WIDE_VARIANTS(project,
+              (size_t n, size_t k, const double *Q, double *x, double *coef, double *square),
+              (n, k, Q, x, coef, square))
+
+/* x -= Q'(Q x), Q k x n with orthonormal rows; returns |Q x|^2, the length of what is left in
+ * *left. */
+static double project(size_t n, size_t k, const double *Q, double *x, double *coef, double *left)
+{
+    double removed = 0, square;
+    WIDE_CALL(project, (n, k, Q, x, coef, &square));
     for (size_t i = 0; i < k; i++) removed += coef[i] * coef[i];
+    *left = tl_nrm2_from(n, x, square);
     return removed;
 }
 
@@ -59,13 +99,12 @@ static void fresh(size_t n, size_t k, const double *Q, double *x, double *coef)
     for (uint64_t salt = k + 1;; salt++) {
         for (size_t i = 0; i < n; i++) x[i] = tl_gkl_generic(i, salt);
         vec_scale(n, 1 / tl_nrm2(n, x), x);
-        project(n, k, Q, x, coef);
-        project(n, k, Q, x, coef);
-        double norm = tl_nrm2(n, x);
+        double norm;
+        project(n, k, Q, x, coef, &norm);
+        project(n, k, Q, x, coef, &norm);
         /* Expected sqrt((n - k) / n); far below that only by cancellation. */
         if (norm > 1 / (16 * sqrt((double)n)) || salt > 64 + k) {
-            project(n, k, Q, x, coef);
-            norm = tl_nrm2(n, x);
+            project(n, k, Q, x, coef, &norm);
             if (norm > 0) vec_scale(n, 1 / norm, x);
             return;
         }
@@ -79,8 +118,7 @@ static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, dou
     double left = 0, largest = w->scale;
     /* Twice is enough, and once where little was cancelled (Daniel et al. 1976). */
     for (int pass = 0; pass < 3; pass++) {
-        double removed = project(n, k, Q, x, w->coef);
-        left = tl_nrm2(n, x);
+        double removed = project(n, k, Q, x, w->coef, &left);
         largest = fmax(largest, left);
         if (!(removed > left * left)) break;
         largest = fmax(largest, sqrt(removed));

@@ -17,7 +17,11 @@ void tl_axpy(size_t n, double a, const double *x, double *y)
 
 double tl_nrm2(size_t n, const double *x)
 {
-    double square = vec_dot(n, x, x);
+    return tl_nrm2_from(n, x, vec_dot(n, x, x));
+}
+
+double tl_nrm2_from(size_t n, const double *x, double square)
+{
     /* Every square that matters to rounding is normal inside these limits. */
     if (square >= DBL_MIN / DBL_EPSILON && square <= DBL_MAX) return sqrt(square);
     double largest = 0;

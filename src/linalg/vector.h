@@ -56,4 +56,7 @@ static inline void vec_scale(size_t n, double a, double *x)
     for (size_t i = 0; i < n; i++) x[i] *= a;
 }
 
+/* |x| from vec_dot(n, x, x), which may have left the range. */
+double tl_nrm2_from(size_t n, const double *x, double square);
+
 #endif

@@ -18,9 +18,11 @@ typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
 /* The lanes of *s as a tree. */
 WIDE_BODY double wide_sum(const wide8 *s)
 {
-    const double even = ((*s)[0] + (*s)[4]) + ((*s)[2] + (*s)[6]);
-    const double odd = ((*s)[1] + (*s)[5]) + ((*s)[3] + (*s)[7]);
-    return even + odd;
+    const wide4 four =
+        __builtin_shufflevector(*s, *s, 0, 1, 2, 3) + __builtin_shufflevector(*s, *s, 4, 5, 6, 7);
+    const wide2 two =
+        __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+    return two[0] + two[1];
 }
 
 /* Lane by lane a where the mask has all bits, b where it has none. */
