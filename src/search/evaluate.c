@@ -79,6 +79,11 @@ static void structured_apply_t(const void *self, const double *y, double *x)
     tl_jacobian_apply_t(((const tl_evaluator *)self)->J, y, x);
 }
 
+static void scale(size_t n, double factor, double *x)
+{
+    for (size_t i = 0; x && i < n; i++) x[i] *= factor;
+}
+
 /* Top pair of the joint block into u, v; returns its log or NAN. */
 static double joint_value(tl_evaluator *ev, size_t m)
 {
@@ -97,16 +102,24 @@ static double joint_value(tl_evaluator *ev, size_t m)
     }
     const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
                             small ? block_apply_t : structured_apply_t, ev};
-    const tl_gkl_settings settings = {
-        .max_steps = LANCZOS_STEPS, .tolerance = LANCZOS_TOLERANCE, .top_only = true};
+    const tl_gkl_settings settings = {.max_steps = LANCZOS_STEPS,
+                                      .tolerance = LANCZOS_TOLERANCE,
+                                      .top_only = true,
+                                      .unmeasured = true};
     tl_gkl_result found;
-    if (tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found)) {
+    bool good = !tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found);
+    if (good) {
+        op.apply(op.self, ev->v, ev->u);
+        ev->sigma = tl_nrm2(ev->rows, ev->u);
+        good = isfinite(ev->sigma);
+    }
+    if (!good) {
         ev->warm_m = 0;
         return (double)NAN;
     }
+    if (isfinite(1.0 / ev->sigma)) scale(ev->rows, 1.0 / ev->sigma, ev->u);
     ev->steps += found.steps;
-    ev->sigma = found.sigma;
-    return log(found.sigma) + tl_jacobian_log_scale(ev->J);
+    return log(ev->sigma) + tl_jacobian_log_scale(ev->J);
 }
 
 static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
@@ -160,11 +173,6 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
     return which;
 }
 
-static void scale_gradient(size_t n, double factor, double *g)
-{
-    for (size_t i = 0; g && i < n; i++) g[i] *= factor;
-}
-
 /* d log sigma = (u' dJ v) / sigma, all in the units of the running scale. Atom m: the joint block.
  */
 static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, size_t atom, double sigma,
@@ -174,9 +182,9 @@ static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, size_t atom
     const tl_status status =
         atom < p->m ? tl_jacobian_split_gradient(ev->J, atom, ev->su, ev->sv, gx, ga, gA)
                     : tl_jacobian_gradient(ev->J, ev->u, ev->v, gx, ga, gA);
-    scale_gradient(p->m * p->d, inverse, gx);
-    scale_gradient(p->m, inverse, ga);
-    scale_gradient(p->d * p->d, inverse, gA);
+    scale(p->m * p->d, inverse, gx);
+    scale(p->m, inverse, ga);
+    scale(p->d * p->d, inverse, gA);
     return status;
 }
 
