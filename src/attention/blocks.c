@@ -31,6 +31,7 @@ tl_status tl_jacobian_split(tl_jacobian *J, size_t k, double *S)
 {
     const size_t count = J->out * J->d;
     if (k >= J->m) return TL_ERR_ARGUMENT;
+    if (J->few && !J->splits_known) tl_few_splits(J, J->state);
     if (J->splits_known) {
         memcpy(S, J->splits + k * count, count * sizeof(double));
         return TL_OK;

@@ -144,17 +144,12 @@ WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_
 {
     const size_t m = J->m, ld = m * d, ref = s->ref[i];
     const double *p = s->P + i * m, *r_i = s->R + i * m, *q = s->q + i * d, *V = s->head->V;
-    double values[MOST * WIDTH], keys[MOST * WIDTH], cross[WIDTH * WIDTH] = {0};
+    double values[MOST * WIDTH];
     few_centred(m, d, p, s->val, ref, values);
-    few_centred(m, d, p, s->key, ref, keys);
+    few_split(d, J, s, i, values, S);
     for (size_t l = 0; l < m; l++)
-        for (size_t a = 0; a < d; a++) {
-            const double value = values[l * d + a];
-            lanes_blend(d, r_i[l], V + a * d, value, q, M + a * ld + l * d);
-            lanes_add(d, value * p[l], keys + l * d, cross + a * d);
-        }
-    for (size_t a = 0; a < d * d; a++) S[a] = 0.0;
-    few_times(d, d, s->query.factor, cross, s->head->Q, S);
+        for (size_t a = 0; a < d; a++)
+            lanes_blend(d, r_i[l], V + a * d, values[l * d + a], q, M + a * ld + l * d);
     for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
 }
 
@@ -162,6 +157,16 @@ WIDE_BODY void dense(size_t d, const tl_jacobian *J, const tl_head_state *s, dou
 {
     const size_t block = d * d;
     for (size_t i = 0; i < J->m; i++) row(d, J, s, i, M + i * block * J->m, J->splits + i * block);
+}
+
+WIDE_BODY void splits(size_t d, const tl_jacobian *J, const tl_head_state *s)
+{
+    const size_t m = J->m;
+    double values[MOST * WIDTH];
+    for (size_t i = 0; i < m; i++) {
+        few_centred(m, d, s->P + i * m, s->val, s->ref[i], values);
+        few_split(d, J, s, i, values, J->splits + i * d * d);
+    }
 }
 
 WIDE_BODY void all_weights_body(tl_jacobian *J, tl_head_state *s, bool *good)
@@ -176,6 +181,12 @@ WIDE_BODY void all_rows_body(const tl_jacobian *J, const tl_head_state *s, doubl
 }
 WIDE_VARIANTS(all_rows, (const tl_jacobian *J, const tl_head_state *s, double *M), (J, s, M))
 
+WIDE_BODY void all_splits_body(const tl_jacobian *J, const tl_head_state *s)
+{
+    FEW_BY_WIDTH(splits, J, s);
+}
+WIDE_VARIANTS(all_splits, (const tl_jacobian *J, const tl_head_state *s), (J, s))
+
 bool tl_few_set(tl_jacobian *J, tl_head_state *s)
 {
     bool good;
@@ -186,5 +197,11 @@ bool tl_few_set(tl_jacobian *J, tl_head_state *s)
 void tl_few_dense(tl_jacobian *J, const tl_head_state *s, double *M)
 {
     WIDE_CALL(all_rows, (J, s, M));
+    J->splits_known = true;
+}
+
+void tl_few_splits(tl_jacobian *J, const tl_head_state *s)
+{
+    WIDE_CALL(all_splits, (J, s));
     J->splits_known = true;
 }

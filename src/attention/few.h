@@ -19,6 +19,7 @@ void tl_few_apply(const tl_jacobian *J, const tl_head_state *s, const double *ph
 void tl_few_apply_t(const tl_jacobian *J, const tl_head_state *s, const double *psi, double *phi);
 /* The joint block in M and the split blocks in J->splits. */
 void tl_few_dense(tl_jacobian *J, const tl_head_state *s, double *M);
+void tl_few_splits(tl_jacobian *J, const tl_head_state *s);
 /* Gradient of u' J phi: gx (m x d or NULL), ga (m or NULL), gA (d x d or NULL). */
 void tl_few_gradient(const tl_jacobian *J, const tl_head_state *s, const double *u,
                      const double *phi, double *gx, double *ga, double *gA);

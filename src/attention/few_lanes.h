@@ -149,6 +149,35 @@ WIDE_BODY void few_times(size_t d, size_t rows, double factor, const double *res
     }
 }
 
+/* rows_l = factor_l a_l */
+WIDE_BODY void few_scaled(size_t d, size_t m, const double *factor, const double *restrict a,
+                          double *restrict rows)
+{
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < d; r++) rows[l * d + r] = factor[l] * a[l * d + r];
+}
+
+/* S = sum_l P_l value_l (Dq' key_l)' for token i, whose centred values these are. */
+WIDE_BODY void few_split(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t i,
+                         const double *restrict values, double *restrict S)
+{
+    const size_t m = J->m;
+    const double *p = s->P + i * m;
+    double keys[TL_FEW_ATOMS * TL_FEW_WIDTH], weighted[TL_FEW_ATOMS * TL_FEW_WIDTH];
+    few_centred(m, d, p, J->lanes.keys, s->ref[i], keys);
+    few_scaled(d, m, p, values, weighted);
+#define STATEMENT(type, lane)                                                           \
+    do {                                                                                \
+        type sum[TL_FEW_WIDTH] = {0};                                                   \
+        for (size_t l = 0; l < m; l++)                                                  \
+            for (size_t a = 0; a < d; a++)                                              \
+                sum[a] += weighted[l * d + a] * LANES_READ(type, lane, (keys + l * d)); \
+        for (size_t a = 0; a < d; a++) LANES_AT(type, lane, (S + a * d)) = sum[a];      \
+    } while (0)
+    LANES(d, STATEMENT);
+#undef STATEMENT
+}
+
 /* x_l of a pair (i, l), as in a line of few_move and the like: `step` vectors on for the next l. */
 typedef struct {
     wide8 *x;

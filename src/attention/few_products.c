@@ -5,14 +5,6 @@
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
-/* rows_l = factor_l a_l */
-WIDE_BODY void scale(size_t d, size_t m, const double *factor, const double *restrict a,
-                     double *restrict rows)
-{
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < d; r++) rows[l * d + r] = factor[l] * a[l * d + r];
-}
-
 /* t -> P (t - mean), t less its value at the ref first: there it is -P mean, so that rows sum to
  * zero and nothing is formed as 1 - P_max. */
 WIDE_BODY void weigh(size_t m, const few_pair *pair, wide8 *t)
@@ -28,7 +20,7 @@ WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, con
     const double *keys = J->lanes.keys;
     double rows[MOST * WIDTH];
     _Alignas(64) wide8 W[MOST], from[WIDTH], sum[WIDTH], out[WIDTH];
-    scale(d, m, J->lanes.inverse, phi, rows);
+    few_scaled(d, m, J->lanes.inverse, phi, rows);
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);
         const few_pair *pair = few_pairs(J, b);
@@ -97,7 +89,7 @@ WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, c
     size_t l = 0;
     for (; l + 4 <= m; l += 4) mix(d, 4, J, l, D[0], values, s->q, rows);
     for (; l < m; l++) mix(d, 1, J, l, D[0], values, s->q, rows);
-    scale(d, m, J->lanes.inverse, rows, phi);
+    few_scaled(d, m, J->lanes.inverse, rows, phi);
 }
 
 WIDE_BODY void all_apply_body(const tl_jacobian *J, const tl_head_state *s, const double *phi,
