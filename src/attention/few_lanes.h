@@ -153,8 +153,7 @@ WIDE_BODY void few_times(size_t d, size_t rows, double factor, const double *res
 WIDE_BODY void few_scaled(size_t d, size_t m, const double *factor, const double *restrict a,
                           double *restrict rows)
 {
-    for (size_t l = 0; l < m; l++)
-        for (size_t r = 0; r < d; r++) rows[l * d + r] = factor[l] * a[l * d + r];
+    for (size_t l = 0; l < m; l++) lanes_times(d, factor[l], a + l * d, rows + l * d);
 }
 
 /* S = sum_l P_l value_l (Dq' key_l)' for token i, whose centred values these are. */

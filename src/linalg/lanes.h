@@ -29,6 +29,14 @@ WIDE_BODY void lanes_add(size_t d, double a, const double *x, double *y)
 #undef STATEMENT
 }
 
+/* y = a x */
+WIDE_BODY void lanes_times(size_t d, double a, const double *x, double *y)
+{
+#define STATEMENT(type, lane) LANES_AT(type, lane, y) = a * LANES_READ(type, lane, x)
+    LANES(d, STATEMENT);
+#undef STATEMENT
+}
+
 /* y += a (x - origin) */
 WIDE_BODY void lanes_add_about(size_t d, double a, const double *x, const double *origin, double *y)
 {
