@@ -156,22 +156,25 @@ WIDE_BODY void few_scaled(size_t d, size_t m, const double *factor, const double
     for (size_t l = 0; l < m; l++) lanes_times(d, factor[l], a + l * d, rows + l * d);
 }
 
-/* S = sum_l P_l value_l (Dq' key_l)' for token i, whose centred values these are. */
+/* S = sum_l P_l value_l (Dq' key_l)' for token i, whose centred values these are, keys relative to
+ * the one at the ref: values have no mean, so that of the keys, which P_ref >= 1 / m keeps as small
+ * as they are, does not count. */
 WIDE_BODY void few_split(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t i,
                          const double *restrict values, double *restrict S)
 {
     const size_t m = J->m;
-    const double *p = s->P + i * m;
-    double keys[TL_FEW_ATOMS * TL_FEW_WIDTH], weighted[TL_FEW_ATOMS * TL_FEW_WIDTH];
-    few_centred(m, d, p, J->lanes.keys, s->ref[i], keys);
-    few_scaled(d, m, p, values, weighted);
-#define STATEMENT(type, lane)                                                           \
-    do {                                                                                \
-        type sum[TL_FEW_WIDTH] = {0};                                                   \
-        for (size_t l = 0; l < m; l++)                                                  \
-            for (size_t a = 0; a < d; a++)                                              \
-                sum[a] += weighted[l * d + a] * LANES_READ(type, lane, (keys + l * d)); \
-        for (size_t a = 0; a < d; a++) LANES_AT(type, lane, (S + a * d)) = sum[a];      \
+    const double *keys = J->lanes.keys, *at_ref = keys + s->ref[i] * d;
+    double weighted[TL_FEW_ATOMS * TL_FEW_WIDTH];
+    few_scaled(d, m, s->P + i * m, values, weighted);
+#define STATEMENT(type, lane)                                                      \
+    do {                                                                           \
+        const type origin = LANES_READ(type, lane, at_ref);                        \
+        type sum[TL_FEW_WIDTH] = {0};                                              \
+        for (size_t l = 0; l < m; l++) {                                           \
+            const type key = LANES_READ(type, lane, (keys + l * d)) - origin;      \
+            for (size_t a = 0; a < d; a++) sum[a] += weighted[l * d + a] * key;    \
+        }                                                                          \
+        for (size_t a = 0; a < d; a++) LANES_AT(type, lane, (S + a * d)) = sum[a]; \
     } while (0)
     LANES(d, STATEMENT);
 #undef STATEMENT
