@@ -45,7 +45,7 @@ Test(bidiagonal, top_pair_and_second_value_against_dense)
         }
         cr_assert_eq(tl_svd_dense(k, k, B, exact, NULL, NULL), TL_OK);
         free(B);
-        tl_bidiagonal_top(k, alpha, beta, &sigma, p, q, work);
+        tl_bidiagonal_top(k, alpha, beta, 0, &sigma, p, q, work);
         double second = tl_bidiagonal_second(k, alpha, beta, sigma, work);
         double top = exact[0], unit = 4 * (double)(k + 4) * DBL_EPSILON;
         cr_assert_leq(fabs(sigma - top), unit * top, "%s, k = %zu: %.17g, dense %.17g",
@@ -62,6 +62,42 @@ Test(bidiagonal, top_pair_and_second_value_against_dense)
         }
         cr_assert_leq(sqrt(residual), 8 * unit, "%s, k = %zu: |B q - sigma p|", families[family],
                       k);
+    }
+    gsl_rng_free(rng);
+}
+
+/* From the leading block's value, from beside the value itself and from starts that are none. */
+Test(bidiagonal, top_value_whatever_the_start)
+{
+    gsl_rng *rng = draw_stream(21);
+    double alpha[MOST], beta[MOST], p[MOST], work[5 * MOST], leading, sigma;
+    for (int draw = 0; draw < draw_count(3000); draw++) {
+        const size_t family = (size_t)draw % FAMILIES, k = 2 + draw_below(rng, MOST - 1);
+        fill(rng, family, k, alpha, beta);
+        tl_bidiagonal_top(1 + draw_below(rng, k - 1), alpha, beta, 0, &leading, p, NULL, work);
+        tl_bidiagonal_top(k, alpha, beta, 0, &sigma, p, NULL, work);
+        const double starts[] = {leading,
+                                 sigma,
+                                 sigma * (1 - DBL_EPSILON),
+                                 sigma * (1 + 2 * DBL_EPSILON),
+                                 sigma * (1 - 1e-9),
+                                 sigma * (1 + 1e-9),
+                                 sigma * gsl_rng_uniform(rng),
+                                 sigma * (1 + gsl_rng_uniform(rng))};
+        for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+            double found, residual = 0, q[MOST];
+            tl_bidiagonal_top(k, alpha, beta, starts[i], &found, p, q, work);
+            cr_assert_leq(fabs(found - sigma), 4 * (double)(k + 4) * DBL_EPSILON * sigma,
+                          "%s, k = %zu, start %zu: %.17g, not %.17g", families[family], k, i, found,
+                          sigma);
+            for (size_t j = 0; j < k && sigma > 0; j++) {
+                const double next = j + 1 < k ? beta[j] / sigma * q[j + 1] : 0;
+                const double r = alpha[j] / sigma * q[j] + next - p[j];
+                residual += r * r;
+            }
+            cr_assert_leq(sqrt(residual), 32 * (double)(k + 4) * DBL_EPSILON,
+                          "%s, k = %zu, start %zu: |B q - sigma p|", families[family], k, i);
+        }
     }
     gsl_rng_free(rng);
 }

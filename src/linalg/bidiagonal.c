@@ -65,10 +65,11 @@ static size_t newton_sums(const tridiagonal *s, double x, double *slope, double 
     return count;
 }
 
-/* The index-th largest eigenvalue, index 1 or 2 (then `top` is the largest), in [lo, hi] and below
- * start: Laguerre's method, which from above converges cubically and without overshooting, with the
- * largest root divided out for index 2. Counts of pivots keep a bracket; bisection steps in where
- * rounding spoils a step, and close to the largest root, where dividing it out cancels. */
+/* The index-th largest eigenvalue, index 1 or 2 (then `top` is the largest), in [lo, hi]:
+ * Laguerre's method, which from above, and for index 1 from below where the largest is the nearest
+ * (slope < 0), converges cubically and without overshooting, with the largest root divided out for
+ * index 2. Counts of pivots keep a bracket; bisection steps in where rounding spoils a step, and
+ * close to the largest root, where dividing it out cancels. */
 static double eigenvalue(const tridiagonal *s, size_t index, double top, double lo, double hi,
                          double start)
 {
@@ -76,7 +77,8 @@ static double eigenvalue(const tridiagonal *s, size_t index, double top, double 
     while (hi - lo > 2 * DBL_EPSILON * hi) {
         double slope, curvature;
         size_t above = newton_sums(s, x, &slope, &curvature);
-        bool trusted = above < index;
+        const bool under = index == 1 && above == 1 && slope < 0;
+        bool trusted = above < index || under;
         if (above >= index)
             lo = x;
         else if (x < hi)
@@ -88,15 +90,18 @@ static double eigenvalue(const tridiagonal *s, size_t index, double top, double 
             trusted = trusted && fabs(from_top) > CANCELS * top;
         }
         double root = (degree - 1) * (degree * curvature - slope * slope);
-        double step = degree / (slope + sqrt(root > 0 ? root : 0));
-        if (trusted && step > 0 && step <= DBL_EPSILON * x) return x - step;
-        trusted = trusted && x - step > lo && x - step < x;
+        double size = sqrt(root > 0 ? root : 0);
+        double step = degree / (under ? slope - size : slope + size);
+        trusted = trusted && (under ? step < 0 : step > 0);
+        if (trusted && fabs(step) <= DBL_EPSILON * x) return x - step;
+        trusted = trusted && x - step > lo && x - step < (under ? hi : x);
         x = trusted ? x - step : lo + 0.5 * (hi - lo);
     }
     return lo + 0.5 * (hi - lo);
 }
 
-static double largest_eigenvalue(const tridiagonal *s)
+/* From `least`, where that is in its place. */
+static double largest_eigenvalue(const tridiagonal *s, double least)
 {
     double lo = 0, hi = 0;
     for (size_t i = 0; i < s->k; i++) {
@@ -106,7 +111,7 @@ static double largest_eigenvalue(const tridiagonal *s)
     }
     /* The disc bound is attained to rounding, for instance where e = 0. */
     hi *= 1 + 4 * DBL_EPSILON;
-    return eigenvalue(s, 1, 0, lo, hi, hi);
+    return eigenvalue(s, 1, 0, lo, hi, least > lo && least < hi ? least : hi);
 }
 
 /* Unit eigenvector: the row where the factorisations from both ends meet with the smallest gap. */
@@ -141,11 +146,12 @@ static void eigenvector(const tridiagonal *s, double lambda, double *p)
     for (size_t i = 0; i < k; i++) p[i] = isfinite(sum) ? p[i] * factor : (i == r ? 1.0 : 0.0);
 }
 
-void tl_bidiagonal_top(size_t k, const double *alpha, const double *beta, double *sigma, double *p,
-                       double *q, double *work)
+void tl_bidiagonal_top(size_t k, const double *alpha, const double *beta, double least,
+                       double *sigma, double *p, double *q, double *work)
 {
     tridiagonal s = square(k, alpha, beta, work);
-    double lambda = s.scale > 0 ? largest_eigenvalue(&s) : 0;
+    double x = s.scale > 0 ? least / s.scale : 0;
+    double lambda = s.scale > 0 ? largest_eigenvalue(&s, x * x) : 0;
     *sigma = s.scale * sqrt(lambda);
     if (*sigma == 0) {
         for (size_t i = 0; i < k; i++) p[i] = i == 0 ? 1.0 : 0.0;

@@ -180,7 +180,7 @@ static tl_status iterate(tl_gkl *w, const tl_gkl_settings *settings, double tole
         size_t k = w->k;
         double beta = w->beta[k - 1];
         if (w->kept == 0) {
-            tl_bidiagonal_top(k, w->alpha, w->beta, sigma, w->p, w->q, w->small);
+            tl_bidiagonal_top(k, w->alpha, w->beta, before, sigma, w->p, w->q, w->small);
             if (by_value) *second = tl_bidiagonal_second(k, w->alpha, w->beta, *sigma, w->small);
             next = by_value ? k + 1 : k + larger(2, k / 3);
         } else {
