@@ -128,16 +128,6 @@ WIDE_BODY void few_gather(size_t d, const wide8 *t, const double *b, wide8 *out)
     for (size_t r = 0; r < d; r++) out[r] += *t * b[r];
 }
 
-/* out += sum_i t_i a_i over `end` tokens, rows on both sides */
-WIDE_BODY void few_mix(size_t d, size_t end, const wide8 *t, const double *a, double *out)
-{
-    const double *each = (const double *)t;
-    double sum[TL_FEW_WIDTH];
-    for (size_t r = 0; r < d; r++) sum[r] = 0.0;
-    for (size_t i = 0; i < end; i++) lanes_add(d, each[i], a + i * d, sum);
-    lanes_add(d, 1.0, sum, out);
-}
-
 /* out (rows x d) = factor a W + out */
 WIDE_BODY void few_times(size_t d, size_t rows, double factor, const double *restrict a,
                          const double *restrict W, double *restrict out)
@@ -199,15 +189,44 @@ WIDE_BODY void few_centre(size_t m, const few_pair *pair, few_line t)
     for (size_t l = 0; l < m; l++) t.x[l * t.step] -= mean;
 }
 
-/* At the ref minus the sum of the others. */
-WIDE_BODY void few_balance(size_t m, const few_pair *pair, few_line t)
+/* T_il in lane i of t[l * step], and a row for each token i of a block. */
+typedef struct {
+    const wide8 *t;
+    size_t step;
+    const double *rows;
+} few_term;
+
+/* out_l += sum_i T_il row_i over `count` <= 4 tokens l, which share what is read of i, and 2 or 3
+ * terms. */
+WIDE_BODY void few_mix_part(size_t d, size_t end, size_t count, size_t l, size_t terms,
+                            const few_term *term, double *out)
 {
-    wide8 rest = {0};
-    for (size_t l = 0; l < m; l++) {
-        t.x[l * t.step] = (wide8)((wide8l)t.x[l * t.step] & ~pair[l].first);
-        rest += t.x[l * t.step];
-    }
-    for (size_t l = 0; l < m; l++) t.x[l * t.step] -= (wide8)((wide8l)rest & pair[l].first);
+#define STATEMENT(type, lane)                                                         \
+    do {                                                                              \
+        type sum[12] = {0};                                                           \
+        for (size_t i = 0; i < end; i++)                                              \
+            for (size_t z = 0; z < terms; z++) {                                      \
+                const type row = LANES_READ(type, lane, (term[z].rows + i * d));      \
+                for (size_t j = 0; j < count; j++)                                    \
+                    sum[terms * j + z] += term[z].t[(l + j) * term[z].step][i] * row; \
+            }                                                                         \
+        for (size_t j = 0; j < count; j++) {                                          \
+            sum[terms * j] += sum[terms * j + 1];                                     \
+            if (terms > 2) sum[terms * j] += sum[terms * j + 2];                      \
+            LANES_AT(type, lane, (out + (l + j) * d)) += sum[terms * j];              \
+        }                                                                             \
+    } while (0)
+    LANES(d, STATEMENT);
+#undef STATEMENT
+}
+
+/* For all l. */
+WIDE_BODY void few_mix(size_t d, size_t end, size_t m, size_t terms, const few_term *term,
+                       double *out)
+{
+    size_t l = 0;
+    for (; l + 4 <= m; l += 4) few_mix_part(d, end, 4, l, terms, term, out);
+    for (; l < m; l++) few_mix_part(d, end, 1, l, terms, term, out);
 }
 
 /* f(d, ..) for every width that there is. */

@@ -43,52 +43,31 @@ WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, con
     }
 }
 
-/* rows_l += sum_k P_kl values_k + D_kl q_k over all tokens k for `count` tokens from l on, which
- * share what is read of k; lane k of vector b, l of D is D_kl. */
-WIDE_BODY void mix(size_t d, size_t count, const tl_jacobian *J, size_t l, const wide8 *D,
-                   const double *values, const double *q, double *rows)
-{
-#define STATEMENT(type, lane)                                                          \
-    do {                                                                               \
-        type of_value[4] = {0}, of_key[4] = {0};                                       \
-        for (size_t b = 0; b < (J->m + 7) / 8; b++)                                    \
-            for (size_t i = 0; i < few_tokens(J->m, b); i++) {                         \
-                const type value = LANES_READ(type, lane, (values + (8 * b + i) * d)); \
-                const type query = LANES_READ(type, lane, (q + (8 * b + i) * d));      \
-                for (size_t j = 0; j < count; j++) {                                   \
-                    of_value[j] += few_pairs(J, b)[l + j].P[i] * value;                \
-                    of_key[j] += D[b * MOST + l + j][i] * query;                       \
-                }                                                                      \
-            }                                                                          \
-        for (size_t j = 0; j < count; j++)                                             \
-            LANES_AT(type, lane, (rows + (l + j) * d)) += of_value[j] + of_key[j];     \
-    } while (0)
-    LANES(d, STATEMENT);
-#undef STATEMENT
-}
-
 WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, const double *psi,
                        double *phi)
 {
     const size_t m = J->m;
     const double *keys = J->lanes.keys, *root = J->lanes.root;
-    double rows[MOST * WIDTH], values[MOST * WIDTH];
-    _Alignas(64) wide8 D[MOST / 8][MOST], w[WIDTH], value[WIDTH], side[WIDTH];
+    double rows[MOST * WIDTH], values[8 * WIDTH], sides[8 * WIDTH];
+    _Alignas(64) wide8 D[MOST], w[WIDTH], value[WIDTH], side[WIDTH];
+    for (size_t i = 0; i < m * d; i++) rows[i] = 0.0;
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);
+        const few_pair *pair = few_pairs(J, b);
         few_columns(d, end, psi + at, w);
         for (size_t r = 0; r < d; r++) w[r] *= *(const wide8 *)(root + 8 * b);
         few_image_t(d, 1.0, s->head->V, w, value);
-        few_rows(d, end, value, values + at);
-        for (size_t l = 0; l < m; l++) few_against(d, value, s->key + l * d, &D[b][l]);
-        weigh(m, few_pairs(J, b), D[b]);
+        few_rows(d, end, value, values);
+        for (size_t l = 0; l < m; l++) few_against(d, value, s->key + l * d, &D[l]);
+        weigh(m, pair, D);
         for (size_t r = 0; r < d; r++) side[r] = (wide8){0};
-        for (size_t l = 0; l < m; l++) few_gather(d, &D[b][l], keys + l * d, side);
-        few_rows(d, end, side, rows + at);
+        for (size_t l = 0; l < m; l++) few_gather(d, &D[l], keys + l * d, side);
+        const few_term term[] = {{&pair->P, sizeof *pair / sizeof(wide8), values},
+                                 {D, 1, s->q + at}};
+        few_mix(d, end, m, 2, term, rows);
+        few_rows(d, end, side, sides);
+        for (size_t i = 0; i < end; i++) lanes_add(d, 1.0, sides + i * d, rows + at + i * d);
     }
-    size_t l = 0;
-    for (; l + 4 <= m; l += 4) mix(d, 4, J, l, D[0], values, s->q, rows);
-    for (; l < m; l++) mix(d, 1, J, l, D[0], values, s->q, rows);
     few_scaled(d, m, J->lanes.inverse, rows, phi);
 }
 
