@@ -25,6 +25,34 @@ static void multiply(const tl_gkl *w, bool transposed, const double *x, double *
         w->op->apply(w->op->self, x, y);
 }
 
+/* y += a x; whole vectors, which whoever reads y next finds in one piece. */
+WIDE_BODY void add_body(size_t n, double a, const double *x, double *y)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) *(wide8 *)(y + i) += a * *(const wide8 *)(x + i);
+    for (; i < n; i++) y[i] += a * x[i];
+}
+WIDE_VARIANTS(add, (size_t n, double a, const double *x, double *y), (n, a, x, y))
+
+static void add(size_t n, double a, const double *x, double *y)
+{
+    WIDE_CALL(add, (n, a, x, y));
+}
+
+/* x *= a */
+WIDE_BODY void scale_body(size_t n, double a, double *x)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) *(wide8 *)(x + i) *= a;
+    for (; i < n; i++) x[i] *= a;
+}
+WIDE_VARIANTS(scale, (size_t n, double a, double *x), (n, a, x))
+
+static void scale(size_t n, double a, double *x)
+{
+    WIDE_CALL(scale, (n, a, x));
+}
+
 /* <Q_j, x> of `count` <= 4 rows in the order of vec_dot: rows share what is read of x. */
 WIDE_BODY void dots(size_t n, size_t count, const double *Q, const double *x, double *coef)
 {
@@ -125,7 +153,7 @@ static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, dou
     }
     if (!isfinite(left)) return left;
     if (left > 4 * DBL_EPSILON * largest && isfinite(1 / left)) {
-        vec_scale(n, 1 / left, x);
+        scale(n, 1 / left, x);
         return left;
     }
     if (k < n)
@@ -141,14 +169,14 @@ tl_status tl_gkl_step(tl_gkl *w)
     double *v = w->V + k * w->near, *u = w->U + k * w->far, *next = v + w->near;
     multiply(w, false, v, u);
     if (k > w->kept)
-        vec_axpy(w->far, -w->beta[k - 1], u - w->far, u);
+        add(w->far, -w->beta[k - 1], u - w->far, u);
     else
-        for (size_t i = 0; i < k; i++) vec_axpy(w->far, -w->rho[i], w->U + i * w->far, u);
+        for (size_t i = 0; i < k; i++) add(w->far, -w->rho[i], w->U + i * w->far, u);
     double alpha = orthonormalise(w, w->far, k, w->U, u);
     if (!isfinite(alpha)) return TL_ERR_NUMERIC;
     w->scale = fmax(w->scale, alpha);
     multiply(w, true, u, next);
-    vec_axpy(w->near, -alpha, v, next);
+    add(w->near, -alpha, v, next);
     double beta = orthonormalise(w, w->near, k + 1, w->V, next);
     if (!isfinite(beta)) return TL_ERR_NUMERIC;
     w->scale = fmax(w->scale, beta);
