@@ -8,7 +8,7 @@
 #include "search/internal.h"
 #include "tightlip/rng.h"
 
-enum { WIDEST = 5, SEEDS = 6 };
+enum { WIDEST = 5, WIDE = TL_SVD_SMALL + 2, SEEDS = 6 };
 
 typedef struct {
     size_t d, active; /* so many singular values at the bound, the others below 0.7 */
@@ -64,10 +64,13 @@ static split split_of(const row *r, uint64_t seed)
     gsl_rng_free(rng);
     memcpy(s.T, s.G, area * sizeof *s.T);
     cr_assert_eq(tl_spectral_parts(d, s.A, s.parts), TL_OK);
-    cr_assert_eq(tl_spectral_tangent(d, 1.0, s.parts, s.T), TL_OK);
+    double left[WIDEST * WIDEST], right[WIDEST * WIDEST];
+    tl_pressed pressed = {.left = left, .right = right};
+    cr_assert_eq(tl_spectral_tangent(d, 1.0, s.parts, s.T, &pressed), TL_OK);
+    cr_assert_leq(pressed.count, r->pressed ? r->active : d);
     for (size_t e = 0; e < area; e++) s.N[e] = s.G[e] - s.T[e];
     memcpy(s.kept, s.S, area * sizeof *s.kept);
-    cr_assert_eq(tl_spectral_keep(d, s.N, s.kept), TL_OK);
+    cr_assert_eq(tl_spectral_keep(d, &pressed, s.kept), TL_OK);
     return s;
 }
 
@@ -88,7 +91,7 @@ Test(search_spectral, gradients_are_split_into_a_tangent_and_a_normal_part)
             if (rows[i].active == 0) cr_expect_eq(pushed, 0.0);
             double again[WIDEST * WIDEST];
             memcpy(again, s.T, area * sizeof *again);
-            cr_assert_eq(tl_spectral_tangent(s.d, 1.0, s.parts, again), TL_OK);
+            cr_assert_eq(tl_spectral_tangent(s.d, 1.0, s.parts, again, NULL), TL_OK);
             tl_axpy(area, -1.0, s.T, again);
             cr_expect_lt(tl_nrm2(area, again), 1e-12 * size, "row %zu", i);
         }
@@ -117,4 +120,28 @@ Test(search_spectral, a_kept_step_leaves_pressed_singular_values_where_they_are)
             }
         }
     cr_expect_gt(moved, ROWS * SEEDS / 2, "steps that were not kept hold them too");
+}
+
+/* A matrix and the singular vectors and values that come with its projection. */
+Test(search_spectral, a_projection_knows_the_parts_of_its_matrix)
+{
+    for (size_t d = 1; d <= WIDE; d += d < WIDEST ? 1 : WIDE - WIDEST)
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            double A[WIDE * WIDE], back[WIDE * WIDE], scaled[WIDE * WIDE];
+            double parts[2 * WIDE * WIDE + WIDE], own[2 * WIDE * WIDE + WIDE];
+            gsl_rng *rng = tl_rng_stream_alloc(seed, d, 1);
+            cr_assert(rng);
+            draw(rng, d * d, A);
+            gsl_rng_free(rng);
+            cr_assert_eq(tl_spectral_project(d, 1.0, A, parts), TL_OK);
+            cr_assert_eq(tl_spectral_parts(d, A, own), TL_OK);
+            const double *vt = parts + d * d, *sigma = vt + d * d;
+            const double unit = 16 * (double)d * 0x1p-52;
+            for (size_t i = 0; i < d * d; i++) scaled[i] = sigma[i / d] * vt[i];
+            tl_gemm('N', 'N', d, d, d, 1.0, parts, d, scaled, d, 0.0, back, d);
+            for (size_t i = 0; i < d * d; i++) cr_expect_lt(fabs(back[i] - A[i]), unit);
+            for (size_t i = 0; i < d; i++)
+                cr_expect_lt(fabs(sigma[i] - own[2 * d * d + i]), unit, "d = %zu", d);
+            cr_expect_leq(own[2 * d * d], 1.0);
+        }
 }

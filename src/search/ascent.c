@@ -44,11 +44,11 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     tl_ascent *a = calloc(1, sizeof *a);
     if (!a) return TL_ERR_MEMORY;
     const size_t dim = capacity * d + capacity + (with_a ? d * d : 0);
-    const size_t parts = with_a ? tl_spectral_parts_size(d) : 0;
+    const size_t parts = with_a ? tl_spectral_parts_size(d) : 0, pairs = with_a ? 2 * d * d : 0;
     bool ok = tl_point_init(&a->here.at, capacity, d, with_a);
     ok = tl_point_init(&a->trial.at, capacity, d, with_a) && ok;
     ok = tl_point_init(&a->kept.at, capacity, d, with_a) && ok;
-    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim + 3 * parts, sizeof(double));
+    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim + 3 * (parts + pairs), sizeof(double));
     if (!ok || !a->buffer) {
         tl_ascent_free(a);
         return TL_ERR_MEMORY;
@@ -59,10 +59,11 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     for (size_t i = 0; i < VECTORS; i++) *vectors[i] = a->buffer + i * dim;
     a->S = a->buffer + VECTORS * dim;
     a->Y = a->S + MEMORY * dim;
-    if (with_a) {
-        a->here.parts = a->Y + MEMORY * dim;
-        a->trial.parts = a->here.parts + parts;
-        a->kept.parts = a->trial.parts + parts;
+    tl_place *const places[3] = {&a->here, &a->trial, &a->kept};
+    double *next = a->Y + MEMORY * dim;
+    for (size_t i = 0; with_a && i < 3; i++, next += parts + pairs) {
+        places[i]->parts = next;
+        places[i]->pressed = (tl_pressed){0, next + parts, next + parts + d * d};
     }
     *out = a;
     return TL_OK;
@@ -161,7 +162,7 @@ static tl_status line_search(tl_ascent *a, tl_evaluator *ev, double climb, uint6
     double t = fmin(1.0, limit);
     *gained = false;
     for (int trial = 0; trial < TRIALS && ev->used < end; trial++) {
-        tl_status status = tl_place_move(ev->problem, &a->here.at, t, a->step, &a->trial.at);
+        tl_status status = tl_place_move(ev->problem, &a->here.at, t, a->step, &a->trial);
         if (!status) status = tl_place_evaluate(ev, &a->trial);
         if (status && status != TL_ERR_NUMERIC) return status;
         const double value = status ? -HUGE_VAL : a->trial.at.value;
@@ -190,7 +191,8 @@ tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t ev
     *stationary = false;
     ev->warm_m = 0;
     tl_point_copy(&a->here.at, p);
-    tl_status status = tl_place_evaluate(ev, &a->here);
+    tl_status status = p->A ? tl_spectral_parts(p->d, p->A, a->here.parts) : TL_OK;
+    if (!status) status = tl_place_evaluate(ev, &a->here);
     p->value = a->here.at.value;
     if (status || !isfinite(p->value)) return status == TL_ERR_NUMERIC ? TL_OK : status;
     int stalls = 0;

@@ -8,9 +8,10 @@
 /* Vectors have one entry for each coordinate of a token, log-mass and entry of A. */
 typedef struct {
     tl_point at;
-    double *g;      /* gradient without what only pushes out of the feasible set */
-    double *normal; /* that part */
-    double *parts;  /* of A: tl_spectral_parts; NULL where A is not searched */
+    double *g;          /* gradient without what only pushes out of the feasible set */
+    double *normal;     /* that part */
+    double *parts;      /* of A: tl_spectral_parts; NULL where A is not searched */
+    tl_pressed pressed; /* against the bound of A */
 } tl_place;
 
 /* Where each block of a scaled vector starts for a point of m atoms. */
@@ -19,15 +20,16 @@ typedef struct {
 } tl_layout;
 
 tl_layout tl_layout_of(const tl_point *p);
-/* Value, g and normal of q->at. */
+/* Value, g, normal and pressed of q->at, whose parts are known. */
 TL_MUST_USE tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q);
 /* Keeps a step from q to the constraints that hold its gradient back: there neither out nor in.
  * work: as long as step. */
 TL_MUST_USE tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q,
                                     double *step, double *work);
-/* *to is the feasible point nearest to *from + t step; value and gradient are left alone. */
+/* to->at is the feasible point nearest to *from + t step, with its parts; value and gradient are
+ * left alone. */
 TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from,
-                                    double t, const double *step, tl_point *to);
+                                    double t, const double *step, tl_place *to);
 /* s = to - from. */
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
                          double *s);

@@ -60,8 +60,7 @@ tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
     memcpy(q->normal, g, at.dim * sizeof(double));
     tl_domain_tangent_all(problem->domain, p->m, p->x, g);
     mass_tangent(problem, p, g + at.mass);
-    if (gA) status = tl_spectral_parts(p->d, p->A, q->parts);
-    if (gA && !status) status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, gA);
+    if (gA) status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, gA, &q->pressed);
     for (size_t i = 0; i < at.dim; i++) q->normal[i] -= g[i];
     return status;
 }
@@ -80,19 +79,21 @@ tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q, dou
         if (p->log_mass[k] <= least_log_mass(problem) && q->normal[at.mass + k] < 0.0)
             step[at.mass + k] = 0.0;
     if (!p->A) return TL_OK;
-    const tl_status status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A);
-    return status ? status : tl_spectral_keep(p->d, q->normal + at.A, step + at.A);
+    const tl_status status =
+        tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A, NULL);
+    return status ? status : tl_spectral_keep(p->d, &q->pressed, step + at.A);
 }
 
 tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from, double t,
-                        const double *step, tl_point *to)
+                        const double *step, tl_place *to)
 {
     const tl_layout at = tl_layout_of(from);
-    tl_point_copy(to, from);
-    for (size_t i = 0; i < at.mass; i++) to->x[i] += t * problem->domain->scale * step[i];
-    for (size_t k = 0; k < to->m && !to->integral; k++) to->log_mass[k] += t * step[at.mass + k];
-    for (size_t i = at.A; i < at.dim; i++) to->A[i - at.A] += t * problem->norm_a * step[i];
-    return tl_point_project(problem, to);
+    tl_point *p = &to->at;
+    tl_point_copy(p, from);
+    for (size_t i = 0; i < at.mass; i++) p->x[i] += t * problem->domain->scale * step[i];
+    for (size_t k = 0; k < p->m && !p->integral; k++) p->log_mass[k] += t * step[at.mass + k];
+    for (size_t i = at.A; i < at.dim; i++) p->A[i - at.A] += t * problem->norm_a * step[i];
+    return tl_point_project(problem, p, to->parts);
 }
 
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,

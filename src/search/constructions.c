@@ -82,7 +82,7 @@ static tl_status set_orthogonal(const tl_builder *b)
     const size_t d = b->d;
     for (size_t i = 0; i < d * d; i++)
         A[i] = gsl_ran_gaussian(b->rng, 1.0) * 1e3 * b->problem->norm_a;
-    return tl_spectral_project(d, b->problem->norm_a, A);
+    return tl_spectral_project(d, b->problem->norm_a, A, NULL);
 }
 
 static void masses_equal(const tl_builder *b)

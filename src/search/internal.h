@@ -80,8 +80,9 @@ TL_MUST_USE tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value 
 TL_MUST_USE tl_status tl_evaluate_sums(tl_evaluator *ev, const tl_point *p, const tl_measure *mu,
                                        double *log_value, double *gx, double *ga, double *gA);
 
-/* Nearest feasible point: tokens, relaxed masses, A. */
-TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p);
+/* Nearest feasible point: tokens, relaxed masses, A; parts as for tl_spectral_project. */
+TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p,
+                                       double *parts);
 /* Masses: at least one token per atom, the held ratio, sum one. */
 void tl_masses_project(const tl_search_problem *problem, size_t m, double *log_mass);
 /* Nearest multiplicities (each >= 1, sum n), written to count and log_mass. */
@@ -100,19 +101,24 @@ TL_MUST_USE tl_status tl_point_unfold(const tl_search_problem *problem, tl_order
 /* log_mass from count. */
 void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
 /* Nearest matrix with spectral norm at most bound, its largest singular value then put at the
- * bound. */
-TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A);
+ * bound. Where parts is not NULL, its singular vectors and values as of tl_spectral_parts. */
+TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts);
 /* Singular vectors and values of A, which tl_spectral_tangent needs: U (d x d), V' (d x d), d
  * values. */
 size_t tl_spectral_parts_size(size_t d);
 TL_MUST_USE tl_status tl_spectral_parts(size_t d, const double *A, double *parts);
+/* Pairs of singular vectors along which a gradient presses against the bound, as rows. */
+typedef struct {
+    size_t count;
+    double *left, *right;
+} tl_pressed;
 /* Removes from the gradient G at A what only pushes out of the spectral ball (projection to its
- * tangent cone). */
-TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G);
+ * tangent cone). pressed: along which pairs that was; may be NULL. */
+TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G,
+                                          tl_pressed *pressed);
 
-/* Removes from the step S at A what moves singular values that the normal part N of the gradient
- * presses against the bound. */
-TL_MUST_USE tl_status tl_spectral_keep(size_t d, const double *N, double *S);
+/* Removes from the step S at A what moves singular values that are pressed against the bound. */
+TL_MUST_USE tl_status tl_spectral_keep(size_t d, const tl_pressed *pressed, double *S);
 
 /* Local ascent (projected limited-memory BFGS, steps of the weak Wolfe conditions) from *p, at most
  * `evaluations` of them; *p becomes the best point seen. *stationary tells why it ended. */

@@ -145,11 +145,11 @@ void tl_point_round(const tl_search_problem *problem, tl_point *p)
     tl_point_count_masses(problem, p);
 }
 
-tl_status tl_point_project(const tl_search_problem *problem, tl_point *p)
+tl_status tl_point_project(const tl_search_problem *problem, tl_point *p, double *parts)
 {
     tl_domain_project_all(problem->domain, p->m, p->x);
     if (!p->integral) tl_masses_project(problem, p->m, p->log_mass);
-    return p->A ? tl_spectral_project(p->d, problem->norm_a, p->A) : TL_OK;
+    return p->A ? tl_spectral_project(p->d, problem->norm_a, p->A, parts) : TL_OK;
 }
 
 double tl_problem_logit_size(const tl_search_problem *problem)

@@ -10,7 +10,7 @@
 static const double HELD = 1e-12;
 
 /* Room for small matrices, so that an evaluation allocates nothing. */
-enum { SMALL_WORK = 4 * TL_SVD_SMALL * TL_SVD_SMALL + TL_SVD_SMALL };
+enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + TL_SVD_SMALL };
 
 static tl_status svd(size_t d, const double *A, double *u, double *sigma, double *vt)
 {
@@ -18,12 +18,12 @@ static tl_status svd(size_t d, const double *A, double *u, double *sigma, double
                              : tl_svd_full(d, d, A, u, sigma, vt);
 }
 
-tl_status tl_spectral_project(size_t d, double bound, double *A)
+tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts)
 {
     double room[SMALL_WORK];
-    double *work = d <= TL_SVD_SMALL ? room : malloc((2 * d * d + d) * sizeof(double));
+    double *work = d <= TL_SVD_SMALL ? room : malloc((3 * d * d + d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
-    double *u = work, *vt = work + d * d, *sigma = work + 2 * d * d;
+    double *scaled = work, *u = parts ? parts : work + d * d, *vt = u + d * d, *sigma = vt + d * d;
     const tl_status status = svd(d, A, u, sigma, vt);
     if (!status && (sigma[0] > bound || sigma[0] < bound)) {
         /* Inside by more than the rounding of the product below, so that the norm never exceeds the
@@ -32,9 +32,9 @@ tl_status tl_spectral_project(size_t d, double bound, double *A)
         sigma[0] = top;
         for (size_t i = 0; i < d; i++) {
             if (sigma[i] > top) sigma[i] = top;
-            for (size_t j = 0; j < d; j++) vt[i * d + j] *= sigma[i];
+            for (size_t j = 0; j < d; j++) scaled[i * d + j] = sigma[i] * vt[i * d + j];
         }
-        tl_gemm('N', 'N', d, d, d, 1.0, u, d, vt, d, 0.0, A, d);
+        tl_gemm('N', 'N', d, d, d, 1.0, u, d, scaled, d, 0.0, A, d);
     }
     if (work != room) free(work);
     return status;
@@ -50,62 +50,77 @@ tl_status tl_spectral_parts(size_t d, const double *A, double *parts)
     return svd(d, A, parts, parts + 2 * d * d, parts + d * d);
 }
 
+/* Eigenvalues of B, largest first, and their vectors as rows of q. work: as large as B, which is
+ * overwritten. */
+static tl_status eigen(size_t p, double *B, double *lambda, double *q, double *work)
+{
+    const bool small = p <= TL_SVD_SMALL;
+    const double shift = small ? tl_nrm2(p * p, B) : 0.0;
+    for (size_t i = 0; small && i < p; i++) B[i * (p + 1)] += shift; /* no eigenvalue below zero */
+    for (size_t i = 0; !small && i < p * p; i++) B[i] = -B[i];       /* LAPACK: smallest first */
+    const tl_status status =
+        small ? tl_svd_small(p, B, work, lambda, q) : tl_eigen_symmetric(p, B, lambda, q);
+    for (size_t i = 0; !status && i < p; i++) lambda[i] = small ? lambda[i] - shift : -lambda[i];
+    return status;
+}
+
+static void symmetrise(size_t p, double *B)
+{
+    for (size_t i = 0; i < p; i++)
+        for (size_t j = 0; j < i; j++)
+            B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
+}
+
 /* With A = U S V' and U_1, V_1 the part at the bound, the outward cone is {U_1 H V_1' : H
  * symmetric, psd}: take away the psd part of the symmetric part of U_1' G V_1. */
-tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G)
+tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G,
+                              tl_pressed *pressed)
 {
-    double room[SMALL_WORK];
-    double *work = d <= TL_SVD_SMALL ? room : malloc((4 * d * d + d) * sizeof(double));
-    if (!work) return TL_ERR_MEMORY;
     const double *u = parts, *vt = u + d * d, *sigma = vt + d * d;
-    double *B = work, *T = B + d * d, *q = T + d * d, *H = q + d * d, *lambda = H + d * d;
-    tl_status status = TL_OK;
     const double active = bound * (1.0 - 1e3 * (double)d * DBL_EPSILON);
-    size_t p = 0;
+    size_t p = 0, outward = 0;
     while (p < d && sigma[p] >= active) p++;
-    if (p > 0) {
-        tl_gemm('T', 'N', p, d, d, 1.0, u, d, G, d, 0.0, T, d);
-        tl_gemm('N', 'T', p, p, d, 1.0, T, d, vt, d, 0.0, B, p);
-        for (size_t i = 0; i < p; i++)
-            for (size_t j = 0; j <= i; j++)
-                B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
-        q[0] = 1.0;
-        lambda[0] = B[0];
-        if (p > 1) status = tl_eigen_symmetric(p, B, lambda, q);
+    if (pressed) pressed->count = 0;
+    if (p == 0) return TL_OK;
+    double room[SMALL_WORK];
+    double *work = d <= TL_SVD_SMALL ? room : malloc((6 * d * d + d) * sizeof(double));
+    if (!work) return TL_ERR_MEMORY;
+    double *B = work, *T = B + d * d, *q = T + d * d, *lambda = q + d * d;
+    double *left = pressed ? pressed->left : lambda + d;
+    double *right = pressed ? pressed->right : lambda + d + d * d;
+    tl_gemm('T', 'N', p, d, d, 1.0, u, d, G, d, 0.0, T, d);
+    tl_gemm('N', 'T', p, p, d, 1.0, T, d, vt, d, 0.0, B, p);
+    symmetrise(p, B);
+    const tl_status status = eigen(p, B, lambda, q, T);
+    while (!status && outward < p && lambda[outward] > 0.0) outward++;
+    if (outward > 0) {
+        tl_gemm('N', 'T', outward, d, p, 1.0, q, p, u, d, 0.0, left, d);
+        tl_gemm('N', 'N', outward, d, p, 1.0, q, p, vt, d, 0.0, right, d);
+        for (size_t i = 0; i < outward * d; i++) T[i] = lambda[i / d] * right[i];
+        tl_gemm('T', 'N', d, d, outward, -1.0, left, d, T, d, 1.0, G, d);
     }
-    if (!status && p > 0) {
-        memset(H, 0, p * p * sizeof(double));
-        for (size_t e = 0; e < p; e++)
-            for (size_t i = 0; lambda[e] > 0.0 && i < p; i++)
-                tl_axpy(p, lambda[e] * q[e * p + i], q + e * p, H + i * p);
-        tl_gemm('N', 'N', p, d, p, 1.0, H, p, vt, d, 0.0, T, d);
-        tl_gemm('N', 'N', d, d, p, -1.0, u, d, T, d, 1.0, G, d);
-    }
+    while (pressed && pressed->count < outward && lambda[pressed->count] > HELD * lambda[0])
+        pressed->count++;
     if (work != room) free(work);
     return status;
 }
 
-/* With N = sum_e lambda_e u_e v_e', the part of a gradient that tl_spectral_tangent took away, the
- * singular values along the pairs (u_e, v_e) stay put to first order when the symmetric part of
+/* The singular values along the pairs (u_e, v_e) stay put to first order when the symmetric part of
  * U' S V is zero. */
-tl_status tl_spectral_keep(size_t d, const double *N, double *S)
+tl_status tl_spectral_keep(size_t d, const tl_pressed *pressed, double *S)
 {
+    const size_t p = pressed->count;
+    const double *left = pressed->left, *right = pressed->right;
+    if (p == 0) return TL_OK;
     double room[SMALL_WORK];
-    double *work = d <= TL_SVD_SMALL ? room : malloc((4 * d * d + d) * sizeof(double));
+    double *work = d <= TL_SVD_SMALL ? room : malloc(2 * d * d * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
-    double *u = work, *vt = u + d * d, *B = vt + d * d, *T = B + d * d, *sigma = T + d * d;
-    const tl_status status = svd(d, N, u, sigma, vt);
-    size_t p = 0;
-    while (!status && p < d && sigma[p] > HELD * sigma[0]) p++;
-    if (p > 0) {
-        tl_gemm('T', 'N', p, d, d, 1.0, u, d, S, d, 0.0, T, d);
-        tl_gemm('N', 'T', p, p, d, 1.0, T, d, vt, d, 0.0, B, p);
-        for (size_t i = 0; i < p; i++)
-            for (size_t j = 0; j <= i; j++)
-                B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
-        tl_gemm('N', 'N', p, d, p, 1.0, B, p, vt, d, 0.0, T, d);
-        tl_gemm('N', 'N', d, d, p, -1.0, u, d, T, d, 1.0, S, d);
-    }
+    double *B = work, *T = B + d * d;
+    tl_gemm('N', 'N', p, d, d, 1.0, left, d, S, d, 0.0, T, d);
+    tl_gemm('N', 'T', p, p, d, 1.0, T, d, right, d, 0.0, B, p);
+    symmetrise(p, B);
+    tl_gemm('N', 'N', p, d, p, 1.0, B, p, right, d, 0.0, T, d);
+    tl_gemm('T', 'N', d, d, p, -1.0, left, d, T, d, 1.0, S, d);
     if (work != room) free(work);
-    return status;
+    return TL_OK;
 }
