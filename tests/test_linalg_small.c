@@ -9,11 +9,17 @@
 
 enum { MOST = TL_SVD_SMALL * TL_SVD_SMALL, DRAWS = 300 };
 
-/* Dense, of low rank, with equal singular values, zero, tiny and huge in turn. */
+enum { SHAPES = 8 };
+
+/* Dense, of low rank, with equal singular values, zero, tiny, huge, of rows far apart in size, and
+ * of any size in turn. */
 static void draw_matrix(gsl_rng *rng, size_t d, int shape, double *a)
 {
-    const double size = shape == 4 ? 1e-300 : shape == 5 ? 1e300 : 1;
+    const double any = pow(10, 300 * gsl_rng_uniform(rng) - 150);
+    const double size = shape == 4 ? 1e-300 : shape == 5 ? 1e300 : shape == 7 ? any : 1;
     for (size_t i = 0; i < d * d; i++) a[i] = size * draw_entry(rng);
+    for (size_t i = 0; shape == 6 && i < d * d; i++)
+        a[i] *= pow(10, -30 * (double)((i / d * 5 + 3) % d));
     if (shape == 1)
         for (size_t i = 1; i < d; i++)
             for (size_t j = 0; j < d; j++) a[i * d + j] = (double)(i % 3) * a[j];
@@ -64,9 +70,39 @@ Test(linalg_small, svd_factors_every_matrix)
     double a[MOST];
     for (size_t d = 1; d <= TL_SVD_SMALL; d++)
         for (int i = 0; i < DRAWS; i++) {
-            draw_matrix(rng, d, i % 6, a);
+            draw_matrix(rng, d, i % SHAPES, a);
             const double error = svd_error(d, a);
-            cr_assert(error <= 1, "d = %zu, shape %d: error %g units", d, i % 6, error);
+            cr_assert(error <= 1, "d = %zu, shape %d: error %g units", d, i % SHAPES, error);
+        }
+    gsl_rng_free(rng);
+}
+
+static double farthest(size_t count, const double *x, const double *y)
+{
+    double far = 0;
+    for (size_t i = 0; i < count; i++) far = fmax(far, fabs(x[i] - y[i]));
+    return far;
+}
+
+/* A power of two scales singular values and leaves the rest, on either side of where squares are
+ * scaled. */
+Test(linalg_small, svd_is_the_same_at_every_scale)
+{
+    static const int powers[] = {-900, -130, -68, -66, -64, -1, 3, 64, 66, 68, 130, 900};
+    gsl_rng *rng = draw_stream(13);
+    for (size_t d = 1; d <= TL_SVD_SMALL; d++)
+        for (int i = 0; i < DRAWS; i++) {
+            double a[MOST], u[MOST], sigma[TL_SVD_SMALL], vt[MOST];
+            double u_2[MOST], sigma_2[TL_SVD_SMALL], vt_2[MOST];
+            draw_matrix(rng, d, i % 4, a);
+            cr_assert_eq(tl_svd_small(d, a, u, sigma, vt), TL_OK);
+            const int power = powers[(size_t)i % (sizeof powers / sizeof *powers)];
+            for (size_t e = 0; e < d * d; e++) a[e] = ldexp(a[e], power);
+            cr_assert_eq(tl_svd_small(d, a, u_2, sigma_2, vt_2), TL_OK);
+            for (size_t e = 0; e < d; e++) sigma_2[e] = ldexp(sigma_2[e], -power);
+            cr_assert_lt(farthest(d * d, u, u_2), DBL_EPSILON, "d = %zu, 2^%d", d, power);
+            cr_assert_lt(farthest(d * d, vt, vt_2), DBL_EPSILON, "d = %zu, 2^%d", d, power);
+            cr_assert_leq(farthest(d, sigma, sigma_2), DBL_EPSILON * sigma[0]);
         }
     gsl_rng_free(rng);
 }
@@ -75,6 +111,7 @@ Test(linalg_small, svd_refuses)
 {
     double a[4] = {1, 2, (double)NAN, 3}, u[4], sigma[2], vt[4];
     cr_assert_eq(tl_svd_small(2, a, u, sigma, vt), TL_ERR_NUMERIC);
+    cr_assert_eq(tl_svd_small(1, a + 2, u, sigma, vt), TL_ERR_NUMERIC);
     cr_assert_eq(tl_svd_small(TL_SVD_SMALL + 1, a, u, sigma, vt), TL_ERR_LIMIT);
 }
 

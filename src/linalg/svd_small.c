@@ -11,57 +11,78 @@
 
 /* Converges quadratically; matrices of this size take four to six. */
 enum { SWEEPS_MAX = 40 };
+/* Sums of squares of this size and up to its inverse have squares, their rounding too; other
+ * matrices are scaled. */
+static const double LEAST = 1e-40;
 
-/* Below, d is known to the compiler where it is small. */
-WIDE_BODY void rotate(size_t d, double c, double s, double *x, double *y)
+/* Row i of W = U'A, and behind it that of U', each filled up with zeros to a number of lanes that
+ * the compiler knows. */
+enum { ROOM = 2 * TL_SVD_SMALL * TL_SVD_SMALL };
+
+/* count: four or a multiple of eight. */
+WIDE_BODY void rotate(size_t count, double c, double s, double *x, double *y)
 {
-    for (size_t r = 0; r < d; r++) {
-        const double x_r = x[r], y_r = y[r];
-        x[r] = c * x_r - s * y_r;
-        y[r] = s * x_r + c * y_r;
+    for (size_t r = 0; r + 8 <= count; r += 8) {
+        const wide8 x_r = *(const wide8 *)(x + r), y_r = *(const wide8 *)(y + r);
+        *(wide8 *)(x + r) = c * x_r - s * y_r;
+        *(wide8 *)(y + r) = s * x_r + c * y_r;
+    }
+    if (count == 4) {
+        const wide4 x_r = *(const wide4 *)x, y_r = *(const wide4 *)y;
+        *(wide4 *)x = c * x_r - s * y_r;
+        *(wide4 *)y = s * x_r + c * y_r;
     }
 }
 
-/* Makes rows i and j orthogonal; false when they are already, to rounding. */
-WIDE_BODY bool orthogonalise(size_t d, size_t i, size_t j, double *w, double *ut)
+/* Makes two rows of W orthogonal; false when they are already, to rounding. */
+WIDE_BODY bool orthogonalise(size_t lanes, double *x, double *y)
 {
-    double *x = w + i * d, *y = w + j * d;
-    const double xx = vec_dot(d, x, x), yy = vec_dot(d, y, y), xy = vec_dot(d, x, y);
-    if (!(fabs(xy) > DBL_EPSILON * sqrt(xx) * sqrt(yy)) || fabs(xy) < DBL_MIN) return false;
-    const double zeta = (yy - xx) / (2.0 * xy);
-    const double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
-    const double c = 1.0 / sqrt(1.0 + t * t), s = c * t;
-    rotate(d, c, s, x, y);
-    rotate(d, c, s, ut + i * d, ut + j * d);
+    const double xx = vec_dot(lanes, x, x), yy = vec_dot(lanes, y, y), xy = vec_dot(lanes, x, y);
+    const double twice = 2.0 * xy, apart = yy - xx, square = twice * twice + apart * apart;
+    if (!(fabs(xy) > DBL_EPSILON * sqrt(xx) * sqrt(yy)) || square < DBL_MIN) return false;
+    const double far = sqrt(square), sum = fabs(apart) + far;
+    const double c = sqrt(sum / (2.0 * far)), s = c * (copysign(1.0, apart) * twice / sum);
+    rotate(2 * lanes, c, s, x, y);
     return true;
 }
 
-WIDE_BODY void sweep(size_t d, double *w, double *ut)
+/* Rounds of pairs without a common row, as in a tournament, so that rotations need not wait for one
+ * another: in round r those with i + j = 2 r modulo an odd number, and r itself with the last. */
+WIDE_BODY void sweep(size_t d, size_t lanes, double *rows)
 {
+    const size_t odd = d - 1 + d % 2, step = 2 * lanes;
     bool moved = true;
     for (int round = 0; moved && round < SWEEPS_MAX; round++) {
         moved = false;
-        for (size_t i = 0; i + 1 < d; i++)
-            for (size_t j = i + 1; j < d; j++) moved = orthogonalise(d, i, j, w, ut) || moved;
+        for (size_t r = 0; r < odd; r++) {
+            if (odd < d) moved = orthogonalise(lanes, rows + r * step, rows + odd * step) || moved;
+            for (size_t k = 1; k <= odd / 2; k++) {
+                const size_t i = r + k < odd ? r + k : r + k - odd, j = r < k ? r + odd - k : r - k;
+                moved = orthogonalise(lanes, rows + i * step, rows + j * step) || moved;
+            }
+        }
     }
 }
 
-static void sweep_rows(size_t d, double *w, double *ut)
+WIDE_BODY void sweeps_body(size_t d, double *rows)
 {
     switch (d) {
+    case 0:
+        break;
     case 2:
-        sweep(2, w, ut);
+        sweep(2, 2, rows);
         break;
     case 3:
-        sweep(3, w, ut);
+        sweep(3, 4, rows);
         break;
     case 4:
-        sweep(4, w, ut);
+        sweep(4, 4, rows);
         break;
     default:
-        sweep(d, w, ut);
+        sweep(d, 8, rows);
     }
 }
+WIDE_VARIANTS(sweeps, (size_t d, double *rows), (d, rows))
 
 /* y = 2^exponent x */
 static void scale(size_t count, int exponent, const double *x, double *y)
@@ -72,7 +93,7 @@ static void scale(size_t count, int exponent, const double *x, double *y)
 }
 
 /* Largest first. */
-static void sort_rows(size_t d, double *sigma, double *w, double *ut)
+static void sort_rows(size_t d, size_t step, double *sigma, double *rows)
 {
     for (size_t i = 0; i + 1 < d; i++) {
         size_t top = i;
@@ -82,12 +103,10 @@ static void sort_rows(size_t d, double *sigma, double *w, double *ut)
         const double s = sigma[i];
         sigma[i] = sigma[top];
         sigma[top] = s;
-        for (size_t r = 0; r < d; r++) {
-            const double a = w[i * d + r], b = ut[i * d + r];
-            w[i * d + r] = w[top * d + r];
-            w[top * d + r] = a;
-            ut[i * d + r] = ut[top * d + r];
-            ut[top * d + r] = b;
+        for (size_t r = 0; r < step; r++) {
+            const double x = rows[i * step + r];
+            rows[i * step + r] = rows[top * step + r];
+            rows[top * step + r] = x;
         }
     }
 }
@@ -112,24 +131,42 @@ static void complete(size_t d, size_t i, double *vt)
 
 tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, double *vt)
 {
-    double ut[TL_SVD_SMALL * TL_SVD_SMALL] = {0}, largest = 0.0;
-    int exponent = 0;
+    _Alignas(64) double rows[ROOM];
+    double scaled[TL_SVD_SMALL * TL_SVD_SMALL];
     if (d > TL_SVD_SMALL) return TL_ERR_LIMIT;
-    if (!all_finite(d * d, a)) return TL_ERR_NUMERIC;
-    for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
-    if (largest > 0.0) (void)frexp(largest, &exponent);
-    scale(d * d, -exponent, a, vt);
-    for (size_t i = 0; i < d; i++) ut[i * d + i] = 1.0;
-    sweep_rows(d, vt, ut);
-    for (size_t i = 0; i < d; i++) sigma[i] = tl_nrm2(d, vt + i * d);
-    sort_rows(d, sigma, vt, ut);
+    if (d == 1 && isfinite(a[0])) {
+        u[0] = 1.0;
+        sigma[0] = fabs(a[0]);
+        vt[0] = copysign(1.0, a[0]);
+        return TL_OK;
+    }
+    const size_t lanes = d <= 2 ? 2 : d <= 4 ? 4 : 8, step = 2 * lanes;
+    const double square = vec_dot(d * d, a, a);
+    const double *w = a;
+    int exponent = 0;
+    if (!(square >= LEAST && square <= 1.0 / LEAST)) {
+        double largest = 0.0;
+        if (!all_finite(d * d, a)) return TL_ERR_NUMERIC;
+        for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
+        if (largest > 0.0) (void)frexp(largest, &exponent);
+        scale(d * d, -exponent, a, scaled);
+        w = scaled;
+    }
+    memset(rows, 0, d * step * sizeof *rows);
+    for (size_t i = 0; i < d; i++) {
+        for (size_t r = 0; r < d; r++) rows[i * step + r] = w[i * d + r];
+        rows[i * step + lanes + i] = 1.0;
+    }
+    WIDE_CALL(sweeps, (d, rows));
+    for (size_t i = 0; i < d; i++) sigma[i] = tl_nrm2(lanes, rows + i * step);
+    sort_rows(d, step, sigma, rows);
     for (size_t i = 0; i < d; i++) {
         if (sigma[i] > DBL_EPSILON * sigma[0])
-            for (size_t r = 0; r < d; r++) vt[i * d + r] /= sigma[i];
+            for (size_t r = 0; r < d; r++) vt[i * d + r] = rows[i * step + r] / sigma[i];
         else
             complete(d, i, vt);
-        for (size_t r = 0; r < d; r++) u[r * d + i] = ut[i * d + r];
+        for (size_t r = 0; r < d; r++) u[r * d + i] = rows[i * step + lanes + r];
     }
-    scale(d, exponent, sigma, sigma);
+    if (exponent) scale(d, exponent, sigma, sigma);
     return TL_OK;
 }
