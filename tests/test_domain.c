@@ -6,6 +6,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "attention/ball.h"
 #include "support/exact_ball.h"
 #include "support/random_problem.h"
 #include "tightlip/domain.h"
@@ -72,6 +73,35 @@ Test(domain, projected_points_lie_inside_exactly)
         cr_assert(tl_domain_contains(ball, x));
         tl_domain_free(ball);
     }
+    gsl_rng_free(rng);
+}
+
+/* On either side of where squares need a scale: distances are those of another power of two, and so
+ * is what lies in a ball to the last bit; plain distances are near. */
+Test(domain, distances_are_the_same_at_every_scale)
+{
+    static const int powers[] = {-990, -400, -105, -100, -95, 95, 100, 105, 400, 990};
+    gsl_rng *rng = tl_rng_stream_alloc(5, 0, 0);
+    size_t held = 0, draws = DRAWS / 10;
+
+    for (size_t draw = 0; draw < draws; draw++) {
+        const int power = powers[draw % (sizeof powers / sizeof *powers)];
+        const size_t d = draw_width(rng);
+        double x[WIDEST], y[WIDEST], plain, radius;
+        for (size_t i = 0; i < d; i++) {
+            x[i] = random_normal(rng) / sqrt((double)d);
+            y[i] = ldexp(x[i], power);
+        }
+        radius = tl_ball_distance(d, x, NULL) * (1 + DBL_EPSILON * (double)(draw % 3) / 2);
+        cr_expect_eq(tl_ball_distance(d, y, NULL), ldexp(tl_ball_distance(d, x, NULL), power));
+        plain = ldexp(tl_ball_distance_plain(d, y, NULL), -power);
+        cr_expect_leq(fabs(plain / tl_ball_distance(d, x, NULL) - 1),
+                      DBL_EPSILON * ((double)d + 8));
+        cr_expect_eq(tl_ball_holds(d, x, NULL, radius),
+                     tl_ball_holds(d, y, NULL, ldexp(radius, power)));
+        held += tl_ball_holds(d, x, NULL, radius);
+    }
+    cr_expect(held > draws / 4 && held < draws - draws / 20, "%zu of %zu", held, draws);
     gsl_rng_free(rng);
 }
 

@@ -62,11 +62,37 @@ static double unit_scale(double r)
     return ldexp(1, -(exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent));
 }
 
+/* Squares of numbers whose own sum of squares is in this range, and what they are rounded by, need
+ * no scale. */
+static const double PLAIN = 0x1p-200;
+
+/* |x - centre|^2 off by at most 4 roundings a square and d more of their sum, where it is in the
+ * range of doubles. */
+static double plain_square(size_t d, const double *x, const double *centre)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < d; i++) {
+        double y = centre ? x[i] - centre[i] : x[i];
+        sum += y * y;
+    }
+    return sum;
+}
+
+static bool is_plain(double square)
+{
+    return square >= PLAIN && square <= 1 / PLAIN;
+}
+
 double tl_ball_distance(size_t d, const double *x, const double *centre)
 {
     double largest = 0, scale;
     wide sum;
 
+    if (is_plain(plain_square(d, x, centre))) {
+        sum = sum_of_squares(d, x, centre, 1);
+        return sqrt(sum.high + sum.low);
+    }
     for (size_t i = 0; i < d; i++) {
         double y = fabs(centre ? x[i] - centre[i] : x[i]);
         if (!isfinite(y)) return y;
@@ -76,6 +102,13 @@ double tl_ball_distance(size_t d, const double *x, const double *centre)
     scale = unit_scale(largest);
     sum = sum_of_squares(d, x, centre, scale);
     return sqrt(sum.high + sum.low) / scale;
+}
+
+double tl_ball_distance_plain(size_t d, const double *x, const double *centre)
+{
+    const double square = plain_square(d, x, centre);
+
+    return is_plain(square) ? sqrt(square) : tl_ball_distance(d, x, centre);
 }
 
 /* Index of the only coordinate in which x differs from the centre, d when there are none or
@@ -94,16 +127,13 @@ static size_t only_coordinate(size_t d, const double *x, const double *centre)
 }
 
 /* 1 when |x - centre| <= r for certain, -1 when it is larger for certain, 0 when plain sums cannot
- * tell. Each square is off by at most 4 roundings, their sum by d more. */
+ * tell. */
 static int quick_answer(size_t d, const double *x, const double *centre, double radius)
 {
-    double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius, sum = 0;
+    double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius, sum;
 
     if (!(radius > 0x1p-400 && radius < 0x1p400)) return 0;
-    for (size_t i = 0; i < d; i++) {
-        double y = centre ? x[i] - centre[i] : x[i];
-        sum += y * y;
-    }
+    sum = plain_square(d, x, centre);
     if (sum <= square * (1 - slack)) return 1;
     return sum > square * (1 + slack) ? -1 : 0;
 }
@@ -122,7 +152,7 @@ bool tl_ball_holds(size_t d, const double *x, const double *centre, double radiu
         wide y = exact_difference(x[only], centre ? centre[only] : 0);
         if (y.low == 0) return fabs(y.high) <= radius;
     }
-    scale = unit_scale(radius);
+    scale = is_plain(radius * radius) ? 1 : unit_scale(radius);
     r = radius * scale;
     square = r * r;
     sum = sum_of_squares(d, x, centre, scale);

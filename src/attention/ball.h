@@ -10,6 +10,9 @@
  * the double range. */
 double tl_ball_distance(size_t d, const double *x, const double *centre);
 
+/* The same to within d + 8 units, for less. */
+double tl_ball_distance_plain(size_t d, const double *x, const double *centre);
+
 /* True only if |x - centre| <= radius in exact arithmetic; true whenever it holds by more than a
  * relative (d + 8) 2^-100. */
 bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius);

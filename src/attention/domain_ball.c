@@ -56,7 +56,8 @@ static double rounding(const tl_domain *domain, double units)
 {
     double far = 0;
 
-    for (size_t i = 0; i < domain->d; i++) far = fmax(far, fabs(tl_domain_centre_at(domain, i)));
+    for (size_t i = 0; domain->centre && i < domain->d; i++)
+        far = fmax(far, fabs(domain->centre[i]));
     return units * DBL_EPSILON * (domain->radius + far);
 }
 
@@ -159,30 +160,30 @@ static void sphere_random(const tl_domain *domain, gsl_rng *rng, bool surface, d
 static void remove_radial(const tl_domain *domain, const double *x, double distance, bool both,
                           double *g)
 {
+    const double unit = 1 / distance;
     double outward = 0;
 
+    if (!(distance >= DBL_MIN)) return; /* at the centre, or too near for a direction */
     for (size_t i = 0; i < domain->d; i++)
-        outward += g[i] * ((x[i] - tl_domain_centre_at(domain, i)) / distance);
+        outward += g[i] * ((x[i] - tl_domain_centre_at(domain, i)) * unit);
     if (!both && !(outward > 0)) return;
     for (size_t i = 0; i < domain->d; i++)
-        g[i] -= outward * ((x[i] - tl_domain_centre_at(domain, i)) / distance);
+        g[i] -= outward * ((x[i] - tl_domain_centre_at(domain, i)) * unit);
 }
 
 static void ball_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    double distance = tl_ball_distance(domain->d, x, domain->centre);
+    const double distance = tl_ball_distance_plain(domain->d, x, domain->centre);
 
     /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
      */
-    if (distance < domain->radius - rounding(domain, 4096)) return;
-    if (distance > 0) remove_radial(domain, x, distance, false, g);
+    if (!(distance < domain->radius - rounding(domain, 4096)))
+        remove_radial(domain, x, distance, false, g);
 }
 
 static void sphere_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    double distance = tl_ball_distance(domain->d, x, domain->centre);
-
-    if (distance > 0) remove_radial(domain, x, distance, true, g);
+    remove_radial(domain, x, tl_ball_distance_plain(domain->d, x, domain->centre), true, g);
 }
 
 const tl_domain_methods tl_domain_ball_methods = {ball_contains, ball_project, ball_random,
