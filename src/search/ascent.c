@@ -71,7 +71,7 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
 
 /* Two-loop recursion for the ascent direction; falls back to the gradient when it does not climb.
  * *climb: the slope along it. */
-static tl_status direction(tl_ascent *a, const tl_search_problem *problem, double *climb)
+static tl_status direction(tl_ascent *a, const tl_evaluator *ev, double *climb)
 {
     const size_t dim = tl_layout_of(&a->here.at).dim;
     double alpha[MEMORY] = {0};
@@ -92,7 +92,7 @@ static tl_status direction(tl_ascent *a, const tl_search_problem *problem, doubl
         const double beta = a->rho[j] * tl_dot(dim, a->Y + j * dim, a->step);
         tl_axpy(dim, alpha[j] - beta, a->S + j * dim, a->step);
     }
-    const tl_status status = a->used ? tl_place_keep(problem, &a->here, a->step, a->y) : TL_OK;
+    const tl_status status = a->used ? tl_place_keep(ev, &a->here, a->step, a->y) : TL_OK;
     *climb = tl_dot(dim, a->step, a->here.g);
     if (status || (a->used && *climb > 1e-10 * tl_nrm2(dim, a->step) * tl_nrm2(dim, a->here.g)))
         return status;
@@ -104,16 +104,19 @@ static tl_status direction(tl_ascent *a, const tl_search_problem *problem, doubl
     return TL_OK;
 }
 
+static double largest(size_t count, const double *x)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < count; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
+    return most;
+}
+
 static double step_limit(const tl_ascent *a)
 {
     const tl_layout at = tl_layout_of(&a->here.at);
-    double limit = HUGE_VAL;
-    for (size_t i = 0; i < at.dim; i++) {
-        const double most = i >= at.mass && i < at.A ? MAX_MASS_STEP : MAX_STEP;
-        const double size = fabs(a->step[i]);
-        if (size > 0.0 && most / size < limit) limit = most / size;
-    }
-    return limit;
+    const double mass = largest(at.A - at.mass, a->step + at.mass);
+    const double x = largest(at.mass, a->step), A = largest(at.dim - at.A, a->step + at.A);
+    return fmin(MAX_STEP / fmax(x, A), MAX_MASS_STEP / mass); /* zeros: no limit */
 }
 
 /* Keeps the pair (s, y) when it shows negative curvature along the path, as a maximum needs. */
@@ -199,7 +202,7 @@ tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t ev
     while (ev->used < end && stalls < STALLS) {
         bool gained;
         double climb;
-        status = direction(a, ev->problem, &climb);
+        status = direction(a, ev, &climb);
         const bool plain = a->used == 0;
         if (!status) status = line_search(a, ev, climb, end, &gained);
         if (status) break;

@@ -24,8 +24,8 @@ tl_layout tl_layout_of(const tl_point *p);
 TL_MUST_USE tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q);
 /* Keeps a step from q to the constraints that hold its gradient back: there neither out nor in.
  * work: as long as step. */
-TL_MUST_USE tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q,
-                                    double *step, double *work);
+TL_MUST_USE tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
+                                    double *work);
 /* to->at is the feasible point nearest to *from + t step, with its parts; value and gradient are
  * left alone. */
 TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from,

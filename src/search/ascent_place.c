@@ -10,14 +10,10 @@ tl_layout tl_layout_of(const tl_point *p)
     return (tl_layout){mass, A, A + (p->A ? p->d * p->d : 0)};
 }
 
-static double least_log_mass(const tl_search_problem *problem)
-{
-    return problem->n ? -log((double)problem->n) * (1.0 - 4.0 * DBL_EPSILON) : -HUGE_VAL;
-}
-
 /* Gradient in the log-masses as they are held: free, with a fixed ratio, or pinned at one token. */
-static void mass_tangent(const tl_search_problem *problem, const tl_point *p, double *ga)
+static void mass_tangent(const tl_evaluator *ev, const tl_point *p, double *ga)
 {
+    const tl_search_problem *problem = ev->problem;
     if (p->integral || p->m == 1) {
         memset(ga, 0, p->m * sizeof(double));
         return;
@@ -31,18 +27,19 @@ static void mass_tangent(const tl_search_problem *problem, const tl_point *p, do
         return;
     }
     if (problem->n == 0) return;
-    const double least = least_log_mass(problem);
-    double sum = 0.0, mass = 0.0;
+    const double least = ev->log_one;
+    double sum = 0.0, total = 0.0, *mass = ev->ga; /* no second gradient is wanted any more */
     for (size_t k = 0; k < p->m; k++) {
+        mass[k] = exp(p->log_mass[k]);
         if (p->log_mass[k] <= least && ga[k] < 0.0) {
             ga[k] = 0.0;
         } else {
             sum += ga[k];
-            mass += exp(p->log_mass[k]);
+            total += mass[k];
         }
     }
-    for (size_t k = 0; k < p->m && mass > 0.0; k++)
-        if (p->log_mass[k] > least) ga[k] -= exp(p->log_mass[k]) / mass * sum;
+    for (size_t k = 0; k < p->m && total > 0.0; k++)
+        if (p->log_mass[k] > least) ga[k] -= mass[k] / total * sum;
 }
 
 tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
@@ -59,15 +56,15 @@ tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
     for (size_t i = at.A; i < at.dim; i++) g[i] *= problem->norm_a;
     memcpy(q->normal, g, at.dim * sizeof(double));
     tl_domain_tangent_all(problem->domain, p->m, p->x, g);
-    mass_tangent(problem, p, g + at.mass);
+    mass_tangent(ev, p, g + at.mass);
     if (gA) status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, gA, &q->pressed);
     for (size_t i = 0; i < at.dim; i++) q->normal[i] -= g[i];
     return status;
 }
 
-tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q, double *step,
-                        double *work)
+tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step, double *work)
 {
+    const tl_search_problem *problem = ev->problem;
     const tl_point *p = &q->at;
     const tl_layout at = tl_layout_of(p);
     tl_domain_tangent_all(problem->domain, p->m, p->x, step);
@@ -76,8 +73,7 @@ tl_status tl_place_keep(const tl_search_problem *problem, const tl_place *q, dou
     for (size_t i = 0; i < at.mass; i++)
         if (q->normal[i] < 0.0 || q->normal[i] > 0.0) step[i] = -work[i];
     for (size_t k = 0; problem->n && !p->integral && k < p->m; k++)
-        if (p->log_mass[k] <= least_log_mass(problem) && q->normal[at.mass + k] < 0.0)
-            step[at.mass + k] = 0.0;
+        if (p->log_mass[k] <= ev->log_one && q->normal[at.mass + k] < 0.0) step[at.mass + k] = 0.0;
     if (!p->A) return TL_OK;
     const tl_status status =
         tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A, NULL);

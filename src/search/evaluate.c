@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
     const tl_layer *layer = problem->layer;
     const size_t d = layer->d, out = layer->out, rows = capacity * out, cols = capacity * d;
     *ev = (tl_evaluator){.problem = problem, .budget = budget, .target = INFINITY};
+    ev->log_one =
+        problem->n ? -log((double)problem->n) * (1.0 - 4.0 * DBL_EPSILON) : (double)-INFINITY;
     if (problem->n) ev->log_two = log((2.0 - 1e-9) / (double)problem->n);
     tl_status status = tl_layer_copy(&ev->layer, layer);
     if (!status) status = tl_jacobian_alloc(&ev->J, layer, capacity, err);

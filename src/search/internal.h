@@ -55,6 +55,7 @@ typedef struct {
     double *u, *v;  /* top pair of the last evaluation: the next start */
     double sigma;   /* its value, in the units of J's running scale */
     size_t warm_m;  /* atoms it belongs to; 0: none */
+    double log_one; /* a mass of one token, or a rounding more; mean field: -infinity */
     double log_two; /* a mass of two tokens, or a rounding less */
     double *S, *su, *sv;
     double *gx, *ga, *gA; /* second gradient, for ratios of blocks */

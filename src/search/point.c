@@ -90,13 +90,17 @@ void tl_masses_project(const tl_search_problem *problem, size_t m, double *log_m
     tl_masses_normalise(m, log_mass);
     if (problem->n == 0) return;
     const double least = -log((double)problem->n);
+    size_t low = 0;
+    while (low < m && log_mass[low] > least) low++;
+    if (low == m) return;
+    const double one = exp(least);
     /* Each pass pins the atoms below one token and shrinks the others; at most m passes can pin
      * something new. */
     for (size_t pass = 0; pass < m; pass++) {
         double pinned = 0.0, free_mass = 0.0;
         for (size_t k = 0; k < m; k++) {
             if (log_mass[k] <= least)
-                pinned += exp(least);
+                pinned += one;
             else
                 free_mass += exp(log_mass[k]);
         }
