@@ -71,6 +71,18 @@ static void symmetrise(size_t p, double *B)
             B[i * p + j] = B[j * p + i] = 0.5 * (B[i * p + j] + B[j * p + i]);
 }
 
+/* Removes from S its part along u v', entries of u a step apart; where that is negative only if
+ * `both`. Returns the part. */
+static double remove_pair(size_t d, const double *u, size_t step, const double *v, bool both,
+                          double *S)
+{
+    double along = 0.0;
+    for (size_t i = 0; i < d; i++) along += u[i * step] * tl_dot(d, S + i * d, v);
+    for (size_t i = 0; i < d && (both || along > 0.0); i++)
+        tl_axpy(d, -along * u[i * step], v, S + i * d);
+    return along;
+}
+
 /* With A = U S V' and U_1, V_1 the part at the bound, the outward cone is {U_1 H V_1' : H
  * symmetric, psd}: take away the psd part of the symmetric part of U_1' G V_1. */
 tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G,
@@ -82,6 +94,14 @@ tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, doubl
     while (p < d && sigma[p] >= active) p++;
     if (pressed) pressed->count = 0;
     if (p == 0) return TL_OK;
+    if (p == 1) {
+        const double along = remove_pair(d, u, d, vt, false, G);
+        if (!pressed || !(along > 0.0)) return TL_OK;
+        for (size_t i = 0; i < d; i++) pressed->left[i] = u[i * d];
+        memcpy(pressed->right, vt, d * sizeof(double));
+        pressed->count = 1;
+        return TL_OK;
+    }
     double room[SMALL_WORK];
     double *work = d <= TL_SVD_SMALL ? room : malloc((6 * d * d + d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
@@ -111,7 +131,8 @@ tl_status tl_spectral_keep(size_t d, const tl_pressed *pressed, double *S)
 {
     const size_t p = pressed->count;
     const double *left = pressed->left, *right = pressed->right;
-    if (p == 0) return TL_OK;
+    if (p == 1) (void)remove_pair(d, left, 1, right, true, S);
+    if (p <= 1) return TL_OK;
     double room[SMALL_WORK];
     double *work = d <= TL_SVD_SMALL ? room : malloc(2 * d * d * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
