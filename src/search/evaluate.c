@@ -132,48 +132,35 @@ static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
     return p->log_mass[k] >= ev->log_two;
 }
 
-/* Norm of the split block in ev->S; where su is wanted its top pair too. Square small blocks need
- * no LAPACK. */
-static tl_status split_norm(tl_evaluator *ev, double *norm, double *su, double *sv)
-{
-    const size_t out = ev->layer->out, d = ev->layer->d;
-    double u[TL_SVD_SMALL * TL_SVD_SMALL], vt[TL_SVD_SMALL * TL_SVD_SMALL], sigma[TL_SVD_SMALL];
-    if (out != d || d > TL_SVD_SMALL) {
-        if (!su) return tl_norm2_dense(out, d, ev->S, norm);
-        return tl_svd_dense(out, d, ev->S, ev->gx, su, sv); /* gx: room for min(out, d) values */
-    }
-    const tl_status status = tl_svd_small(d, ev->S, u, sigma, vt);
-    if (status) return status;
-    *norm = sigma[0];
-    for (size_t i = 0; su && i < d; i++) {
-        su[i] = u[i * d];
-        sv[i] = vt[i];
-    }
-    return TL_OK;
-}
-
 /* Best split block, its pair into su, sv, its norm into *sigma. Blocks whose Frobenius norm is no
- * larger than `floor` cannot matter. */
+ * larger than `floor` cannot matter. Square small ones need no LAPACK, and come with their pairs.
+ */
 static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, double *sigma)
 {
     const size_t out = ev->layer->out, d = ev->layer->d;
+    const bool small = out == d && d <= TL_SVD_SMALL;
+    double u[TL_SVD_SMALL * TL_SVD_SMALL], vt[TL_SVD_SMALL * TL_SVD_SMALL], norm[TL_SVD_SMALL];
     size_t which = p->m;
     *sigma = floor;
     for (size_t k = 0; k < p->m; k++) {
         if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
         if (!(tl_nrm2(out * d, ev->S) > *sigma)) continue; /* squares may leave the range */
-        double norm;
-        if (split_norm(ev, &norm, NULL, NULL) || !(norm > *sigma)) continue;
-        *sigma = norm;
+        const tl_status status =
+            small ? tl_svd_small(d, ev->S, u, norm, vt) : tl_norm2_dense(out, d, ev->S, norm);
+        if (status || !(norm[0] > *sigma)) continue;
+        *sigma = norm[0];
         which = k;
+        for (size_t i = 0; small && i < d; i++) {
+            ev->su[i] = u[i * d];
+            ev->sv[i] = vt[i];
+        }
     }
-    double norm;
-    if (which < p->m &&
-        (tl_jacobian_split(ev->J, which, ev->S) || split_norm(ev, &norm, ev->su, ev->sv))) {
-        *sigma = floor;
-        return p->m;
-    }
-    return which;
+    if (small || which == p->m) return which;
+    if (!tl_jacobian_split(ev->J, which, ev->S) &&
+        !tl_svd_dense(out, d, ev->S, ev->gx, ev->su, ev->sv)) /* gx: room for min(out, d) values */
+        return which;
+    *sigma = floor;
+    return p->m;
 }
 
 /* d log sigma = (u' dJ v) / sigma, all in the units of the running scale. Atom m: the joint block.
