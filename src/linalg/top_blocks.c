@@ -73,13 +73,56 @@ WIDE_BODY void climb_body(top_state *t, size_t blocks)
     t->residual = sqrt(wide_sum(&ww));
 }
 
-/* A round with s where all pivots turn out negative. */
+/* v = L^-1 v */
+WIDE_BODY void forward(top_state *t, size_t blocks)
+{
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
+        for (size_t k = 8 * b; k < end; k++) {
+            const double *unit = t->F + k * 8 * blocks;
+            for (size_t j = k + 1; j < end; j++) t->v[j] -= unit[j] * t->v[k];
+        }
+        for (size_t c = b + 1; c < blocks; c++) {
+            wide8 v = *top_block(t->v, c);
+            for (size_t k = 8 * b; k < end; k++) v -= t->v[k] * *top_block(t->F, k * blocks + c);
+            *top_block(t->v, c) = v;
+        }
+    }
+}
+
+/* What x = (s I - G)^-1 v in t->v tells of v, of length 1: no product with G. */
+WIDE_BODY void solved(top_state *t, double s, double *v, size_t blocks)
+{
+    wide8 ww = {0};
+    const double square = 1.0 / product(t->v, t->v, blocks), unit = sqrt(square);
+    const double ahead = product(t->v, v, blocks) * square;
+    for (size_t b = 0; b < blocks; b++) {
+        const wide8 x = *top_block(t->v, b), w = (ahead * x - *top_block(v, b)) * unit;
+        *top_block(t->w, b) = w;
+        *top_block(t->v, b) = x * unit;
+        ww += w * w;
+    }
+    top_found(t, s, ahead, sqrt(wide_sum(&ww)));
+}
+
+/* A round with s; v stays where a pivot is not negative. */
 WIDE_BODY void round_body(top_state *t, double s, size_t blocks)
 {
+    double v[MOST];
+    for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
     top_factor(t, s, blocks);
-    if (!t->below) return;
+    if (!t->below) {
+        for (size_t b = 0; b < blocks; b++) *top_block(t->v, b) = *top_block(v, b);
+        return;
+    }
     solve(t, blocks);
-    measure_body(t, blocks);
+    solved(t, s, v, blocks);
+    for (int more = 0; more < TOP_AGAIN && top_again(t); more++) {
+        for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
+        forward(t, blocks);
+        solve(t, blocks);
+        solved(t, s, v, blocks);
+    }
 }
 
 #define BLOCKS(count)                                               \

@@ -22,10 +22,12 @@ typedef struct {
     double F[TOP_MOST * TOP_MOST]; /* the factor: columns as rows, behind the diagonal */
     double inverse[TOP_MOST];      /* of the pivots */
     bool below;                    /* all pivots are negative: s is above every eigenvalue */
-    double unit, product;          /* product of -pivot * unit */
+    double mean, product;          /* product of -pivot / mean */
     _Alignas(64) double v[TOP_MOST], w[TOP_MOST];
     double quotient, residual; /* of v, a unit vector; w = G v - quotient v */
-    double apart;              /* since climb: between the two values of G on the plane of v, w */
+    double ahead, kept;        /* after a round: s - quotient; the residual over the one before */
+    double apart; /* how far below the quotient the second value of G is: on the plane of v and w,
+                     after a climb; at least, after a round, 0: not known */
 } top_state;
 
 /* A tile on the diagonal of up to TOP_FEW rows, `stride` apart, with its part of v. */
@@ -33,20 +35,56 @@ typedef struct {
     size_t stride;
     const double *left;           /* what is left to factorise: the upper half is read */
     double *factor, *inverse, *v; /* rows of the unit factor behind the diagonal; 1 / pivots */
-    double s, unit, *product;
+    double s, unit, *product; /* product of -pivot * unit */
 } top_tile;
+
+/* Relative distance of s from the quotient at which the top is told. */
+static const double TOP_TOLD = 1e-10;
+/* Times that a factor is used again. */
+enum { TOP_AGAIN = 2 };
+/* Of the vector, where the second eigenvalue is known to be away. */
+static const double TOP_TURNED = 1e-11;
 
 /* top_few.c: numbers on their own. False at a pivot that is not negative. */
 bool tl_top_tile(size_t n, const top_tile *at);
-/* A round with s: v = (s I - G)^-1 v and its measure where t->below turns out true. The measure of
- * v, of any length above zero, alone. And v becomes the best of the plane of v and G v, a step of
- * Lanczos. top_few.c: up to TOP_FEW columns; top_blocks.c: more. */
+/* A round with s: v = (s I - G)^-1 v, once or more, and its measure where t->below turns out true.
+ * The measure of v, of any length above zero, alone. And v becomes the best of the plane of v and
+ * G v, a step of Lanczos. top_few.c: up to TOP_FEW columns; top_blocks.c: more. */
 void tl_top_round_few(top_state *t, double s);
 void tl_top_measure_few(top_state *t);
 void tl_top_climb_few(top_state *t);
 void tl_top_round_many(top_state *t, double s);
 void tl_top_measure_many(top_state *t);
 void tl_top_climb_many(top_state *t);
+
+/* x = (s I - G)^-1 v found: G x is s x - v, the quotient of x is s - <x, v> / <x, x>. Then the
+ * residual, and a lower bound of the quotient less the second eigenvalue e_2. The product of all
+ * s - e_i is that of the pivots; s - e_1 is at most s - quotient; the others but s - e_2 have at
+ * most the product that their sum allows, which is at most n s - trace. Half: rounding. */
+WIDE_BODY void top_found(top_state *t, double s, double ahead, double residual)
+{
+    const double others = t->n > 2 ? t->mean * t->mean : 1.0;
+    t->ahead = ahead;
+    t->quotient = s - ahead;
+    t->kept = residual / t->residual;
+    t->residual = residual;
+    t->apart = ahead > 0.0 ? fmax(0.5 * t->product * others / ahead - ahead, 0.0) : 0.0;
+}
+
+/* Whether this is the top, its vector right where it can be. */
+WIDE_BODY bool top_told(const top_state *t)
+{
+    const double r = t->residual, q = t->quotient;
+    return t->ahead <= TOP_TOLD * q ||
+           (r <= TOP_TURNED * t->apart && r * r <= TOP_TOLD * q * t->apart);
+}
+
+/* Whether it will be once the same factor has been used twice more at most: every use takes the
+ * same share off the residual, or more. */
+WIDE_BODY bool top_again(const top_state *t)
+{
+    return !top_told(t) && t->residual * t->kept * t->kept <= TOP_TURNED * t->apart;
+}
 
 /* The larger value of G on the plane of v and z = w / residual, at c v + s z. */
 typedef struct {
@@ -87,7 +125,7 @@ WIDE_BODY bool top_pivots(top_state *t, double s, size_t b, size_t stride)
                            .inverse = t->inverse + 8 * b,
                            .v = t->v + 8 * b,
                            .s = s,
-                           .unit = t->unit,
+                           .unit = 1.0 / t->mean,
                            .product = &t->product};
     return tl_top_tile(rows < 8 ? rows : 8, &tile);
 }

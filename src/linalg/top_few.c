@@ -76,26 +76,59 @@ WIDE_BODY bool pivots(size_t n, double L[TOP_FEW][TOP_FEW], double unit, double 
     return true;
 }
 
-WIDE_BODY void rounded(top_state *t, size_t n, double s)
+/* v = -L'^-1 D^-1 v */
+WIDE_BODY void solve(size_t n, double L[TOP_FEW][TOP_FEW], const double *inverse, double *v)
 {
-    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], v[TOP_FEW];
-#pragma GCC unroll 8
-    for (size_t i = 0; i < n; i++) {
-        v[i] = t->v[i];
-#pragma GCC unroll 8
-        for (size_t j = i; j < n; j++) L[i][j] = t->G[8 * i + j];
-        L[i][i] -= s;
-    }
-    t->product = 1.0;
-    t->below = pivots(n, L, t->unit, inverse, v, &t->product);
-    if (!t->below) return;
 #pragma GCC unroll 8
     for (size_t k = n; k-- > 0;) {
         v[k] *= -inverse[k];
 #pragma GCC unroll 8
         for (size_t j = n; j-- > k + 1;) v[k] -= L[k][j] * v[j];
     }
-    measured(t, n, v);
+}
+
+WIDE_BODY void forward(size_t n, double L[TOP_FEW][TOP_FEW], double *v)
+{
+#pragma GCC unroll 8
+    for (size_t k = 0; k < n; k++)
+#pragma GCC unroll 8
+        for (size_t i = k + 1; i < n; i++) v[i] -= v[k] * L[k][i];
+}
+
+/* What x = (s I - G)^-1 v, v of length 1, tells: no product with G. */
+WIDE_BODY void solved(top_state *t, size_t n, double s, const double *x)
+{
+    double w[TOP_FEW];
+    const double square = 1.0 / dot(n, x, x), unit = sqrt(square);
+    const double ahead = dot(n, x, t->v) * square;
+    for (size_t i = 0; i < n; i++) {
+        t->w[i] = w[i] = (ahead * x[i] - t->v[i]) * unit;
+        t->v[i] = x[i] * unit;
+    }
+    top_found(t, s, ahead, sqrt(dot(n, w, w)));
+}
+
+WIDE_BODY void rounded(top_state *t, size_t n, double s)
+{
+    double L[TOP_FEW][TOP_FEW], inverse[TOP_FEW], x[TOP_FEW];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        x[i] = t->v[i];
+#pragma GCC unroll 8
+        for (size_t j = i; j < n; j++) L[i][j] = t->G[8 * i + j];
+        L[i][i] -= s;
+    }
+    t->product = 1.0;
+    t->below = pivots(n, L, 1.0 / t->mean, inverse, x, &t->product);
+    if (!t->below) return;
+    solve(n, L, inverse, x);
+    solved(t, n, s, x);
+    for (int more = 0; more < TOP_AGAIN && top_again(t); more++) {
+        for (size_t i = 0; i < n; i++) x[i] = t->v[i];
+        forward(n, L, x);
+        solve(n, L, inverse, x);
+        solved(t, n, s, x);
+    }
 }
 
 WIDE_BODY bool tile(size_t n, const top_tile *at)
@@ -119,14 +152,16 @@ WIDE_BODY bool tile(size_t n, const top_tile *at)
     return true;
 }
 
+#define TILE(n)                              \
+    static bool tile_##n(const top_tile *at) \
+    {                                        \
+        return tile(n, at);                  \
+    }
 #define FEW(n)                                           \
+    TILE(n)                                              \
     static void round_##n(top_state *t, double s)        \
     {                                                    \
         rounded(t, n, s);                                \
-    }                                                    \
-    static bool tile_##n(const top_tile *at)             \
-    {                                                    \
-        return tile(n, at);                              \
     }                                                    \
     static void measure_##n(top_state *t)                \
     {                                                    \
@@ -138,8 +173,8 @@ WIDE_BODY bool tile(size_t n, const top_tile *at)
     {                                                    \
         climbed(t, n);                                   \
     }
-FEW(1)
-FEW(2)
+TILE(1)
+TILE(2)
 FEW(3)
 FEW(4)
 FEW(5)
@@ -147,26 +182,27 @@ FEW(6)
 FEW(7)
 FEW(8)
 #undef FEW
+#undef TILE
 
 void tl_top_round_few(top_state *t, double s)
 {
-    static void (*const rounds[])(top_state *, double) = {round_1, round_2, round_3, round_4,
+    static void (*const rounds[])(top_state *, double) = {round_3, round_4,
                                                           round_5, round_6, round_7, round_8};
-    rounds[t->n - 1](t, s);
+    rounds[t->n - 3](t, s);
 }
 
 void tl_top_measure_few(top_state *t)
 {
-    static void (*const measures[])(top_state *) = {measure_1, measure_2, measure_3, measure_4,
+    static void (*const measures[])(top_state *) = {measure_3, measure_4,
                                                     measure_5, measure_6, measure_7, measure_8};
-    measures[t->n - 1](t);
+    measures[t->n - 3](t);
 }
 
 void tl_top_climb_few(top_state *t)
 {
-    static void (*const climbs[])(top_state *) = {climb_1, climb_2, climb_3, climb_4,
+    static void (*const climbs[])(top_state *) = {climb_3, climb_4,
                                                   climb_5, climb_6, climb_7, climb_8};
-    climbs[t->n - 1](t);
+    climbs[t->n - 3](t);
 }
 
 bool tl_top_tile(size_t n, const top_tile *at)

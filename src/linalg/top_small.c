@@ -17,11 +17,8 @@
  * starts without any of the top vector. */
 enum { ROUNDS = 60, MOST = TOP_MOST };
 
-/* Relative distance of s from the quotient at which the top is told, and the least one tried:
- * rounding of the factorisation. */
-static const double TOLD = 1e-10, NEAREST = 32 * MOST * DBL_EPSILON;
-/* Of the vector, where the second eigenvalue is known to be away. */
-static const double TURNED = 1e-9;
+/* The least relative distance of s from the quotient: rounding of the factorisation. */
+static const double NEAREST = 32 * MOST * DBL_EPSILON;
 /* A residual above which a climb is worth a product: below, the residual is rounding. */
 static const double CLIMB = 1e-9;
 /* Squares of traces, and their inverses, are kept from overflow. */
@@ -42,8 +39,7 @@ static void climb(top_state *t)
 
 static void try_round(top_state *t, double s)
 {
-    const double rest = (double)t->n - 2;
-    t->unit = rest > 0 ? rest / ((double)t->n * s - t->trace) : 1.0;
+    t->mean = ((double)t->n * s - t->trace) / ((double)t->n - 2.0);
     (t->n <= TOP_FEW ? tl_top_round_few : tl_top_round_many)(t, s);
 }
 
@@ -60,16 +56,6 @@ static void away(top_state *t, size_t round)
     measure(t);
 }
 
-/* A lower bound of the quotient less the second eigenvalue e_2, after a round with s. The product
- * of all s - e_i is that of the pivots; s - e_1 is at most s - quotient; the others but s - e_2
- * have at most the product that their sum allows, which is at most n s - trace. Half: rounding. */
-static double gap(const top_state *t, double s)
-{
-    const double ahead = s - t->quotient, mean = 1.0 / t->unit;
-    if (!(ahead > 0.0)) return 0.0;
-    return 0.5 * t->product * (t->n > 2 ? mean * mean : 1.0) / ahead - ahead;
-}
-
 /* How far above the quotient s is tried. */
 static double trial(const top_state *t, double far)
 {
@@ -78,37 +64,25 @@ static double trial(const top_state *t, double far)
     return fmax(fmin(r, t->apart > 0.0 ? AHEAD * r * r * q / t->apart : TRIAL * r * r), NEAREST);
 }
 
-/* Two columns: the plane of a climb is all there is. */
-static bool is_all(const top_state *t)
-{
-    return t->n == 1 || (t->n == 2 && 2.0 * t->quotient >= t->trace &&
-                         t->residual <= TURNED * fmax(2.0 * t->quotient - t->trace, 0.0));
-}
-
 /* Rounds used, 1 or more, until the top is told from the rest; 0 when that does not come about. */
 static size_t iterate(top_state *t)
 {
-    double far = 0.0, start[MOST]; /* s was too low at this distance from the quotient */
+    double far = 0.0; /* s was too low at this distance from the quotient */
     t->apart = 0.0;
     if (t->residual > CLIMB * t->quotient) climb(t);
-    if (is_all(t)) return 1;
     for (size_t round = 1; round <= ROUNDS; round++) {
         const double q = t->quotient, above = trial(t, far), s = q + above * q;
-        for (size_t i = 0; i < t->n; i++) start[i] = t->v[i];
         try_round(t, s);
         if (!t->below) {
-            const bool lost =
-                above * q >= t->residual; /* some eigenvalue is that near, not the top */
+            /* some eigenvalue is that near, not the top */
+            const bool lost = above * q >= t->residual;
             far = above;
             t->apart = 0.0;
-            for (size_t i = 0; i < t->n; i++) t->v[i] = start[i];
             if (lost) away(t, round);
             continue;
         }
         far = 0.0;
-        const double r = t->residual, apart = t->apart = gap(t, s);
-        if (s - t->quotient <= TOLD * q) return round;
-        if (r <= TURNED * apart && r * r <= TOLD * q * apart) return round;
+        if (top_told(t)) return round;
     }
     return 0;
 }
@@ -186,12 +160,60 @@ WIDE_BODY void image_body(size_t rows, size_t cols, const double *M, const doubl
 WIDE_VARIANTS(image, (size_t rows, size_t cols, const double *M, const double *v, double *u),
               (rows, cols, M, v, u))
 
+/* u and sigma from v. */
+WIDE_BODY tl_status finish(size_t rows, size_t cols, const double *M, double *u, const double *v,
+                           double *sigma)
+{
+    if (cols <= 2)
+        for (size_t i = 0; i < rows; i++)
+            u[i] = cols == 1 ? M[i] * v[0] : M[2 * i] * v[0] + M[2 * i + 1] * v[1];
+    else
+        WIDE_CALL(image, (rows, cols, M, v, u));
+    const double size = *sigma = sqrt(vec_dot(rows, u, u)), inverse = 1.0 / size;
+    for (size_t i = 0; i < rows; i++) u[i] *= inverse;
+    return TL_OK;
+}
+
+/* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form. */
+static tl_status plane(size_t rows, size_t cols, const double *M, double *u, double *v,
+                       double *sigma)
+{
+    double a = 0.0, b = 0.0, c = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        const double first = M[i * cols], second = cols > 1 ? M[i * cols + 1] : 0.0;
+        a += first * first;
+        b += first * second;
+        c += second * second;
+    }
+    const double trace = a + c;
+    if (!(trace >= 1e-200 && trace <= 1e200)) return TL_ERR_NUMERIC;
+    v[0] = 1.0;
+    if (cols == 2) {
+        const double half = 0.5 * (a - c) / trace, across = b / trace;
+        const double root = sqrt(half * half + across * across);
+        const double x = half >= 0.0 ? half + root : fabs(across);
+        const double y = half >= 0.0 ? across : copysign(root - half, across);
+        const double length = sqrt(x * x + y * y);
+        if (length > 0.0) { /* else all vectors do */
+            v[0] = x / length;
+            v[1] = y / length;
+        } else {
+            v[1] = 0.0;
+        }
+    }
+    return finish(rows, cols, M, u, v, sigma);
+}
+
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
                        double *sigma, size_t *rounds)
 {
     top_state t;
     *rounds = 0;
     if (!cols || cols > MOST) return TL_ERR_LIMIT;
+    if (cols <= 2) {
+        *rounds = 1;
+        return plane(rows, cols, M, u, v, sigma);
+    }
     if (!square(&t, rows, cols, M)) return TL_ERR_NUMERIC;
     const double length = vec_dot(cols, v, v);
     const bool warm = length >= LEAST && length <= 1.0 / LEAST;
@@ -203,10 +225,6 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
     if (!(2.0 * (double)cols * t.quotient >= t.trace)) begin_cold(&t);
     *rounds = iterate(&t);
     if (!*rounds) return TL_ERR_NUMERIC;
-    const double unit = 1.0 / sqrt(vec_dot(cols, t.v, t.v)); /* a climb from a small residual */
-    for (size_t i = 0; i < cols; i++) v[i] = unit * t.v[i];
-    WIDE_CALL(image, (rows, cols, M, v, u));
-    *sigma = sqrt(vec_dot(rows, u, u));
-    vec_scale(rows, 1.0 / *sigma, u);
-    return TL_OK;
+    for (size_t i = 0; i < cols; i++) v[i] = t.v[i];
+    return finish(rows, cols, M, u, v, sigma);
 }
