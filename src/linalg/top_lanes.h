@@ -1,0 +1,101 @@
+/* What the files of top_batch share: one matrix in each lane, M'M over its trace. */
+#ifndef TIGHTLIP_LINALG_TOP_LANES_H
+#define TIGHTLIP_LINALG_TOP_LANES_H
+
+#include <stdbool.h>
+
+#include "linalg/wide.h"
+
+typedef struct {
+    size_t rows, cols;
+    const wide8 *M;
+    wide8 *u, *v, *w, *work;  /* v of length 1; u = M v; w = scale M'u - quotient v */
+    wide8 scale;              /* 1 / trace of M'M */
+    wide8 quotient, residual; /* of v for scale M'M; |w| */
+    wide8 apart;              /* how far below the quotient the second value is at least; or 0 */
+    wide8l open, told;        /* lanes still looked at, those that are done */
+    double margin;            /* what rounding can do to quotient and trace */
+} top_lanes;
+
+WIDE_BODY bool lanes_any(const wide8l *mask)
+{
+    long long any = 0;
+    for (size_t l = 0; l < 8; l++) any |= (*mask)[l];
+    return any != 0;
+}
+
+/* x >= 0: 1 / sqrt(x) to a few units in the last place, finite at zero. */
+WIDE_BODY void lanes_rsqrt(const wide8 *x, wide8 *out)
+{
+    const wide8 half = 0.5 * *x;
+    wide8 y = (wide8)(0x5fe6eb50c7b537a9 - ((wide8l)*x >> 1));
+    for (int cubic = 0; cubic < 2; cubic++) {
+        const wide8 off = 0.5 - half * y * y;
+        y += y * off * (1.0 + 1.5 * off);
+    }
+    *out = y + y * (0.5 - half * y * y);
+}
+
+WIDE_BODY void lanes_dot(size_t n, const wide8 *a, const wide8 *b, wide8 *out)
+{
+    wide8 sum[4] = {{0}};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) sum[0] += a[i] * b[i];
+    *out = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* v in the lanes of mask becomes x factor. */
+WIDE_BODY void lanes_set(size_t n, const wide8l *mask, const wide8 *x, const wide8 *factor,
+                         wide8 *v)
+{
+    for (size_t j = 0; j < n; j++) {
+        const wide8 scaled = x[j] * *factor;
+        wide_choose(mask, &scaled, &v[j], &v[j]);
+    }
+}
+
+/* For `tall` rows of M: y = M x and z += M'y. */
+WIDE_BODY void strip(size_t cols, size_t tall, const wide8 *M, const wide8 *x, wide8 *y, wide8 *z,
+                     wide8 *trace)
+{
+    wide8 sum[8] = {{0}}, squares[8] = {{0}};
+    for (size_t j = 0; j < cols; j++) {
+        const wide8 right = x[j];
+#pragma GCC unroll 8
+        for (size_t k = 0; k < tall; k++) {
+            const wide8 entry = M[k * cols + j];
+            sum[k] += entry * right;
+            if (trace) squares[k] += entry * entry;
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t k = 0; k < tall; k++) {
+        y[k] = sum[k];
+        if (trace) *trace += squares[k];
+    }
+    for (size_t j = 0; j < cols; j++) {
+        wide8 even = z[j], odd = {0};
+#pragma GCC unroll 8
+        for (size_t k = 0; k < tall; k++)
+            if (k % 2)
+                odd += M[k * cols + j] * sum[k];
+            else
+                even += M[k * cols + j] * sum[k];
+        z[j] = even + odd;
+    }
+}
+
+/* y = M x, z = M'y, and the sum of all squares of M where it is wanted. */
+WIDE_BODY void products(const top_lanes *t, const wide8 *x, wide8 *y, wide8 *z, wide8 *trace)
+{
+    const size_t rows = t->rows, cols = t->cols;
+    size_t i = 0;
+    for (size_t j = 0; j < cols; j++) z[j] = (wide8){0};
+    for (; i + 8 <= rows; i += 8) strip(cols, 8, t->M + i * cols, x, y + i, z, trace);
+    for (; i + 4 <= rows; i += 4) strip(cols, 4, t->M + i * cols, x, y + i, z, trace);
+    for (; i < rows; i++) strip(cols, 1, t->M + i * cols, x, y + i, z, trace);
+}
+
+#endif
