@@ -18,26 +18,6 @@ static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, SEEN = 0.1;
 /* Newton's last step, whose next would be its square. */
 static const double STILL = 64 * DBL_EPSILON;
 
-/* What v tells once its products are in u and w. */
-WIDE_BODY void judge(top_lanes *t)
-{
-    const size_t cols = t->cols;
-    wide8 q, square = {0}, inverse;
-    lanes_dot(t->rows, t->u, t->u, &q);
-    q *= t->scale;
-    for (size_t j = 0; j < cols; j++) {
-        t->w[j] = t->w[j] * t->scale - q * t->v[j];
-        square += t->w[j] * t->w[j];
-    }
-    lanes_rsqrt(&square, &inverse);
-    const wide8 r = square * inverse, apart = 2.0 * q - (1.0 + t->margin);
-    t->quotient = q;
-    t->residual = r;
-    t->apart = apart;
-    const wide8l near = (r <= TOP_TURNED * apart) & (r * r <= TOP_TOLD * q * apart);
-    t->told |= t->open & near;
-}
-
 /* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
 WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
 {
@@ -63,11 +43,11 @@ WIDE_BODY void begin(top_lanes *t)
     lanes_rsqrt(&square, &unit);
     lanes_set(t->cols, &warm, t->v, &unit, t->v);
     if (lanes_any(&cold)) begin_cold(t, &cold);
-    products(t, t->v, t->u, t->w, &trace);
+    lanes_products(t, t->v, t->u, t->back, &trace);
     const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
     t->open &= (trace >= low) & (trace <= high);
     t->scale = 1.0 / trace;
-    judge(t);
+    lanes_told(t, &t->open, t->back);
 }
 
 /* A symmetric tridiagonal matrix. */
@@ -125,18 +105,19 @@ WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
     const size_t cols = t->cols, k = T->n;
     const wide8 *last = V + k * cols, *before = last - cols;
     wide8 alpha, square = {0}, inverse;
-    products(t, last, t->u, t->w, NULL);
+    lanes_products(t, last, t->u, t->back, NULL);
     lanes_dot(t->rows, t->u, t->u, &alpha);
     alpha *= t->scale;
     for (size_t j = 0; j < cols; j++) {
-        t->w[j] = (t->w[j] * t->scale - alpha * last[j]) - T->across[k - 1] * before[j];
-        square += t->w[j] * t->w[j];
+        const wide8 w = (t->back[j] * t->scale - alpha * last[j]) - T->across[k - 1] * before[j];
+        t->back[j] = w;
+        square += w * w;
     }
     lanes_rsqrt(&square, &inverse);
     T->diagonal[k] = alpha;
     T->across[k] = square * inverse;
     T->n = k + 1;
-    for (size_t j = 0; T->n < BASIS && j < cols; j++) V[T->n * cols + j] = t->w[j] * inverse;
+    for (size_t j = 0; T->n < BASIS && j < cols; j++) V[T->n * cols + j] = t->back[j] * inverse;
 }
 
 /* Lanczos from v in the lanes of mask; v becomes its Ritz vector. A lane ends where the last
@@ -172,14 +153,13 @@ WIDE_BODY void sweep(top_lanes *t, const wide8l *mask)
     for (size_t j = 0; j < cols; j++) {
         wide8 sum = zero;
         for (size_t k = 0; k < T.n; k++) sum += x[k] * V[k * cols + j];
-        t->w[j] = sum;
+        t->back[j] = sum;
     }
     wide8 square;
-    lanes_dot(cols, t->w, t->w, &square);
+    lanes_dot(cols, t->back, t->back, &square);
     lanes_rsqrt(&square, &inverse);
-    lanes_set(cols, mask, t->w, &inverse, t->v);
-    products(t, t->v, t->u, t->w, NULL);
-    judge(t);
+    lanes_set(cols, mask, t->back, &inverse, t->v);
+    lanes_judge(t, mask);
 }
 
 /* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form. */
@@ -237,12 +217,17 @@ WIDE_BODY void batch_body(top_lanes *t, wide8 *sigma)
         return;
     }
     begin(t);
-    for (int done = 0; done < SWEEPS; done++) {
+    for (int done = 0; t->cols > TOP_FEW && done < SWEEPS; done++) {
         const wide8 zero = {0};
         const wide8 reach = 2.0 * (t->quotient + t->residual) - 1.0;
         const wide8l mask = t->open & ~t->told & (reach > zero) & (t->residual > zero);
         if (!lanes_any(&mask)) break;
         sweep(t, &mask);
+    }
+    const wide8l left = t->open & ~t->told;
+    if (lanes_any(&left)) {
+        tl_top_batch_rounds(t);
+        lanes_products(t, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
 }
@@ -250,7 +235,8 @@ WIDE_VARIANTS(batch, (top_lanes * t, wide8 *sigma), (t, sigma))
 
 size_t tl_top_batch_room(size_t cols)
 {
-    return (BASIS + 1) * cols;
+    const size_t basis = BASIS * cols, rounds = tl_top_batch_rounds_room(cols);
+    return 2 * cols + (basis > rounds ? basis : rounds);
 }
 
 void tl_top_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u, wide8 *v,
@@ -262,7 +248,8 @@ void tl_top_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, 
                    .u = u,
                    .v = v,
                    .w = work,
-                   .work = work + cols,
+                   .back = work + cols,
+                   .work = work + 2 * cols,
                    .open = *used,
                    .margin = (double)(4 * rows * cols) * DBL_EPSILON};
     WIDE_CALL(batch, (&t, sigma));

@@ -35,7 +35,7 @@ typedef struct {
     size_t stride;
     const double *left;           /* what is left to factorise: the upper half is read */
     double *factor, *inverse, *v; /* rows of the unit factor behind the diagonal; 1 / pivots */
-    double s, unit, *product; /* product of -pivot * unit */
+    double s, unit, *product;     /* product of -pivot * unit */
 } top_tile;
 
 /* Relative distance of s from the quotient at which the top is told. */

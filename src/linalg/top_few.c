@@ -186,22 +186,22 @@ FEW(8)
 
 void tl_top_round_few(top_state *t, double s)
 {
-    static void (*const rounds[])(top_state *, double) = {round_3, round_4,
-                                                          round_5, round_6, round_7, round_8};
+    static void (*const rounds[])(top_state *, double) = {round_3, round_4, round_5,
+                                                          round_6, round_7, round_8};
     rounds[t->n - 3](t, s);
 }
 
 void tl_top_measure_few(top_state *t)
 {
-    static void (*const measures[])(top_state *) = {measure_3, measure_4,
-                                                    measure_5, measure_6, measure_7, measure_8};
+    static void (*const measures[])(top_state *) = {measure_3, measure_4, measure_5,
+                                                    measure_6, measure_7, measure_8};
     measures[t->n - 3](t);
 }
 
 void tl_top_climb_few(top_state *t)
 {
-    static void (*const climbs[])(top_state *) = {climb_3, climb_4,
-                                                  climb_5, climb_6, climb_7, climb_8};
+    static void (*const climbs[])(top_state *) = {climb_3, climb_4, climb_5,
+                                                  climb_6, climb_7, climb_8};
     climbs[t->n - 3](t);
 }
 

@@ -4,18 +4,24 @@
 
 #include <stdbool.h>
 
+#include "linalg/top_factor.h"
 #include "linalg/wide.h"
 
 typedef struct {
     size_t rows, cols;
     const wide8 *M;
-    wide8 *u, *v, *w, *work;  /* v of length 1; u = M v; w = scale M'u - quotient v */
+    wide8 *u, *v, *w, *back,
+        *work;                /* v of length 1; u = M v; w = scale M'u - quotient v; back: M'u */
     wide8 scale;              /* 1 / trace of M'M */
     wide8 quotient, residual; /* of v for scale M'M; |w| */
     wide8 apart;              /* how far below the quotient the second value is at least; or 0 */
     wide8l open, told;        /* lanes still looked at, those that are done */
     double margin;            /* what rounding can do to quotient and trace */
 } top_lanes;
+
+/* top_batch_rounds.c: lanes that are open and not told, in work of that many vectors. */
+void tl_top_batch_rounds(top_lanes *t);
+size_t tl_top_batch_rounds_room(size_t cols);
 
 WIDE_BODY bool lanes_any(const wide8l *mask)
 {
@@ -56,9 +62,9 @@ WIDE_BODY void lanes_set(size_t n, const wide8l *mask, const wide8 *x, const wid
     }
 }
 
-/* For `tall` rows of M: y = M x and z += M'y. */
-WIDE_BODY void strip(size_t cols, size_t tall, const wide8 *M, const wide8 *x, wide8 *y, wide8 *z,
-                     wide8 *trace)
+/* For `tall` rows of M: y = M x; trace: and all squares are added to it. */
+WIDE_BODY void lanes_rows(size_t cols, size_t tall, const wide8 *M, const wide8 *x, wide8 *y,
+                          wide8 *trace)
 {
     wide8 sum[8] = {{0}}, squares[8] = {{0}};
     for (size_t j = 0; j < cols; j++) {
@@ -75,27 +81,67 @@ WIDE_BODY void strip(size_t cols, size_t tall, const wide8 *M, const wide8 *x, w
         y[k] = sum[k];
         if (trace) *trace += squares[k];
     }
+}
+
+/* z += M'y for these rows. */
+WIDE_BODY void lanes_back(size_t cols, size_t tall, const wide8 *M, const wide8 *y, wide8 *z)
+{
     for (size_t j = 0; j < cols; j++) {
         wide8 even = z[j], odd = {0};
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++)
             if (k % 2)
-                odd += M[k * cols + j] * sum[k];
+                odd += M[k * cols + j] * y[k];
             else
-                even += M[k * cols + j] * sum[k];
+                even += M[k * cols + j] * y[k];
         z[j] = even + odd;
     }
 }
 
-/* y = M x, z = M'y, and the sum of all squares of M where it is wanted. */
-WIDE_BODY void products(const top_lanes *t, const wide8 *x, wide8 *y, wide8 *z, wide8 *trace)
+/* y = M x, and z = M'y where z is not NULL: as one pass over M. */
+WIDE_BODY void lanes_products(const top_lanes *t, const wide8 *x, wide8 *y, wide8 *z, wide8 *trace)
 {
     const size_t rows = t->rows, cols = t->cols;
     size_t i = 0;
-    for (size_t j = 0; j < cols; j++) z[j] = (wide8){0};
-    for (; i + 8 <= rows; i += 8) strip(cols, 8, t->M + i * cols, x, y + i, z, trace);
-    for (; i + 4 <= rows; i += 4) strip(cols, 4, t->M + i * cols, x, y + i, z, trace);
-    for (; i < rows; i++) strip(cols, 1, t->M + i * cols, x, y + i, z, trace);
+    for (size_t j = 0; z && j < cols; j++) z[j] = (wide8){0};
+    for (; i + 8 <= rows; i += 8) {
+        lanes_rows(cols, 8, t->M + i * cols, x, y + i, trace);
+        if (z) lanes_back(cols, 8, t->M + i * cols, y + i, z);
+    }
+    for (; i + 4 <= rows; i += 4) {
+        lanes_rows(cols, 4, t->M + i * cols, x, y + i, trace);
+        if (z) lanes_back(cols, 4, t->M + i * cols, y + i, z);
+    }
+    for (; i < rows; i++) {
+        lanes_rows(cols, 1, t->M + i * cols, x, y + i, trace);
+        if (z) lanes_back(cols, 1, t->M + i * cols, y + i, z);
+    }
+}
+
+/* What v tells in the lanes of mask, u = M v, w = M'u. */
+WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *back)
+{
+    wide8 q, square = {0}, inverse;
+    lanes_dot(t->rows, t->u, t->u, &q);
+    q *= t->scale;
+    for (size_t j = 0; j < t->cols; j++) {
+        const wide8 w = back[j] * t->scale - q * t->v[j];
+        square += w * w;
+        wide_choose(mask, &w, &t->w[j], &t->w[j]);
+    }
+    lanes_rsqrt(&square, &inverse);
+    const wide8 r = square * inverse, apart = 2.0 * q - (1.0 + t->margin);
+    wide_choose(mask, &q, &t->quotient, &t->quotient);
+    wide_choose(mask, &r, &t->residual, &t->residual);
+    wide_choose(mask, &apart, &t->apart, &t->apart);
+    t->told |= *mask & (r <= TOP_TURNED * apart) & (r * r <= TOP_TOLD * q * apart);
+}
+
+/* u = M v and what that tells. */
+WIDE_BODY void lanes_judge(top_lanes *t, const wide8l *mask)
+{
+    lanes_products(t, t->v, t->u, t->back, NULL);
+    lanes_told(t, mask, t->back);
 }
 
 #endif

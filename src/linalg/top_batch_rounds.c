@@ -1,0 +1,294 @@
+/* Inverse iteration in lanes on s I - G, G = M'M over its trace, with s above the largest
+ * eigenvalue as the factorisation shows: all pivots are positive. What tl_top_small does, where
+ * also the proof stands. G and its factor lie in tiles of 4 x 4, the upper half, rows and columns
+ * behind n zero. */
+#include <float.h>
+
+#include "linalg/top_factor.h"
+#include "linalg/top_lanes.h"
+
+enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE, ROUNDS = 16 };
+
+/* As in top_small.c. */
+static const double NEAREST = 32 * TOP_MOST * DBL_EPSILON, AHEAD = 8, TRIAL = 64, STUCK = 1e-3;
+
+typedef struct {
+    top_lanes *lanes;
+    size_t n;
+    wide8 *G, *F; /* F: rows of the unit factor */
+    wide8 *x, inverse[TOP_MOST], pivot[TOP_MOST];
+    wide8 product;      /* of pivots over mean */
+    wide8 mean, s, far; /* far: s was too low that far from the quotient; or 0 */
+    wide8 ahead, kept;  /* s - quotient; the residual over the one before */
+    wide8l below;       /* s is above all eigenvalues */
+} inverse_state;
+
+size_t tl_top_batch_rounds_room(size_t cols)
+{
+    const size_t blocks = (cols + TILE - 1) / TILE;
+    return blocks * (blocks + 1) * SQUARE + blocks * TILE;
+}
+
+/* Tile (I, J), J >= I. */
+WIDE_BODY wide8 *tile_of(wide8 *tiles, size_t blocks, size_t I, size_t J)
+{
+    return tiles + (I * blocks - I * (I + 1) / 2 + J) * SQUARE;
+}
+
+/* Tile (I, J) of G; columns behind n are read as the last, and made zero. */
+WIDE_BODY void square_tile(const top_lanes *t, size_t n, size_t I, size_t J, wide8 *out)
+{
+    const wide8 zero = {0};
+    wide8 sum[SQUARE] = {{0}};
+    size_t left[TILE], right[TILE];
+    for (size_t a = 0; a < TILE; a++) {
+        left[a] = TILE * I + a < n ? TILE * I + a : n - 1;
+        right[a] = TILE * J + a < n ? TILE * J + a : n - 1;
+    }
+    for (size_t i = 0; i < t->rows; i++) {
+        const wide8 *row = t->M + i * n;
+#pragma GCC unroll 4
+        for (size_t a = 0; a < TILE; a++)
+#pragma GCC unroll 4
+            for (size_t b = 0; b < TILE; b++) sum[TILE * a + b] += row[left[a]] * row[right[b]];
+    }
+#pragma GCC unroll 4
+    for (size_t a = 0; a < TILE; a++)
+#pragma GCC unroll 4
+        for (size_t b = 0; b < TILE; b++) {
+            out[TILE * a + b] = zero;
+            if (TILE * I + a < n && TILE * J + b < n)
+                out[TILE * a + b] = sum[TILE * a + b] * t->scale;
+        }
+}
+
+/* L D L' of the tile on the diagonal in place of its upper half. */
+WIDE_BODY void pivots(inverse_state *t, size_t I, wide8 *a)
+{
+    const wide8 unit = 1.0 / t->mean, zero = {0};
+#pragma GCC unroll 4
+    for (size_t k = 0; k < TILE; k++) {
+        const wide8 pivot = a[TILE * k + k], inverse = 1.0 / pivot;
+        t->pivot[TILE * I + k] = pivot;
+        t->inverse[TILE * I + k] = inverse;
+        t->below &= pivot > zero;
+        if (TILE * I + k < t->n) t->product *= pivot * unit;
+#pragma GCC unroll 4
+        for (size_t i = k + 1; i < TILE; i++) {
+            const wide8 factor = a[TILE * k + i] * inverse;
+#pragma GCC unroll 4
+            for (size_t b = i; b < TILE; b++) a[TILE * i + b] -= factor * a[TILE * k + b];
+        }
+#pragma GCC unroll 4
+        for (size_t b = k + 1; b < TILE; b++) a[TILE * k + b] *= inverse;
+    }
+}
+
+/* s I - G of tile (I, J) without the rows before; scaled: those of block column I times pivots. */
+WIDE_BODY void left_of(const inverse_state *t, size_t blocks, size_t I, size_t J,
+                       const wide8 *scaled, wide8 *a)
+{
+    const wide8 *G = tile_of(t->G, blocks, I, J);
+#pragma GCC unroll 16
+    for (size_t k = 0; k < SQUARE; k++) a[k] = -G[k];
+    if (I == J)
+#pragma GCC unroll 4
+        for (size_t k = 0; k < TILE; k++) a[TILE * k + k] += t->s;
+    for (size_t K = 0; K < I; K++) {
+        const wide8 *F = tile_of(t->F, blocks, K, J), *S = scaled + K * SQUARE;
+#pragma GCC unroll 4
+        for (size_t k = 0; k < TILE; k++)
+#pragma GCC unroll 4
+            for (size_t i = 0; i < TILE; i++)
+#pragma GCC unroll 4
+                for (size_t b = 0; b < TILE; b++)
+                    a[TILE * i + b] -= S[TILE * k + i] * F[TILE * k + b];
+    }
+}
+
+WIDE_BODY void factorise(inverse_state *t, size_t blocks)
+{
+    wide8 scaled[TILES * SQUARE];
+    t->product = 1.0 - (wide8){0};
+    for (size_t I = 0; I < blocks; I++) {
+        wide8 a[SQUARE], d[SQUARE];
+        for (size_t K = 0; K < I; K++)
+            for (size_t k = 0; k < SQUARE; k++)
+                scaled[K * SQUARE + k] =
+                    tile_of(t->F, blocks, K, I)[k] * t->pivot[TILE * K + k / TILE];
+        left_of(t, blocks, I, I, scaled, d);
+        pivots(t, I, d);
+        for (size_t k = 0; k < SQUARE; k++) tile_of(t->F, blocks, I, I)[k] = d[k];
+        for (size_t J = I + 1; J < blocks; J++) {
+            wide8 *F = tile_of(t->F, blocks, I, J);
+            left_of(t, blocks, I, J, scaled, a);
+#pragma GCC unroll 4
+            for (size_t k = 0; k < TILE; k++)
+#pragma GCC unroll 4
+                for (size_t b = 0; b < TILE; b++) {
+#pragma GCC unroll 4
+                    for (size_t i = k + 1; i < TILE; i++)
+                        a[TILE * i + b] -= d[TILE * k + i] * a[TILE * k + b];
+                    F[TILE * k + b] = a[TILE * k + b] * t->inverse[TILE * I + k];
+                }
+        }
+    }
+}
+
+/* x = (s I - G)^-1 x */
+WIDE_BODY void solve(const inverse_state *t, size_t blocks)
+{
+    wide8 *x = t->x;
+    for (size_t I = 0; I < blocks; I++) {
+        const wide8 *F = tile_of(t->F, blocks, I, I);
+        wide8 *z = x + TILE * I;
+#pragma GCC unroll 4
+        for (size_t k = 0; k < TILE; k++)
+#pragma GCC unroll 4
+            for (size_t i = k + 1; i < TILE; i++) z[i] -= F[TILE * k + i] * z[k];
+        for (size_t J = I + 1; J < blocks; J++)
+#pragma GCC unroll 4
+            for (size_t b = 0; b < TILE; b++) {
+                const wide8 *R = tile_of(t->F, blocks, I, J) + b;
+                x[TILE * J + b] -=
+                    (R[0] * z[0] + R[TILE] * z[1]) + (R[2 * TILE] * z[2] + R[3 * TILE] * z[3]);
+            }
+    }
+    for (size_t I = blocks; I-- > 0;) {
+        const wide8 *F = tile_of(t->F, blocks, I, I);
+        wide8 *z = x + TILE * I;
+#pragma GCC unroll 4
+        for (size_t k = 0; k < TILE; k++) z[k] *= t->inverse[TILE * I + k];
+        for (size_t J = I + 1; J < blocks; J++)
+#pragma GCC unroll 4
+            for (size_t k = 0; k < TILE; k++) {
+                const wide8 *R = tile_of(t->F, blocks, I, J) + TILE * k, *y = x + TILE * J;
+                z[k] -= (R[0] * y[0] + R[1] * y[1]) + (R[2] * y[2] + R[3] * y[3]);
+            }
+#pragma GCC unroll 4
+        for (size_t k = TILE; k-- > 0;)
+#pragma GCC unroll 4
+            for (size_t i = k; i-- > 0;) z[i] -= F[TILE * i + k] * z[k];
+    }
+}
+
+/* Once more with the factor in the lanes of mask, and what that tells: top_found. */
+WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
+{
+    top_lanes *l = t->lanes;
+    const size_t n = t->n;
+    const wide8 zero = {0};
+    wide8 square, along, unit, left = zero, inverse;
+    for (size_t i = 0; i < blocks * TILE; i++) t->x[i] = i < n ? l->v[i] : zero;
+    solve(t, blocks);
+    lanes_dot(n, t->x, t->x, &square);
+    lanes_dot(n, t->x, l->v, &along);
+    lanes_rsqrt(&square, &unit);
+    const wide8 ahead = along * unit * unit;
+    for (size_t i = 0; i < n; i++) {
+        const wide8 w = (ahead * t->x[i] - l->v[i]) * unit, v = t->x[i] * unit;
+        left += w * w;
+        wide_choose(mask, &w, &l->w[i], &l->w[i]);
+        wide_choose(mask, &v, &l->v[i], &l->v[i]);
+    }
+    lanes_rsqrt(&left, &inverse);
+    const wide8 residual = left * inverse, q = t->s - ahead;
+    const wide8 half = 0.5 * t->product * t->mean * t->mean / ahead - ahead;
+    wide8 apart = 2.0 * q - (1.0 + l->margin);
+    wide_largest(&half, &apart);
+    wide_largest(&zero, &apart);
+    const wide8 kept = residual / l->residual;
+    wide_choose(mask, &kept, &t->kept, &t->kept);
+    wide_choose(mask, &ahead, &t->ahead, &t->ahead);
+    wide_choose(mask, &residual, &l->residual, &l->residual);
+    wide_choose(mask, &q, &l->quotient, &l->quotient);
+    wide_choose(mask, &apart, &l->apart, &l->apart);
+    const wide8l known = ahead > zero, near = (residual <= TOP_TURNED * apart) &
+                                              (residual * residual <= TOP_TOLD * q * apart);
+    l->told |= *mask & known & ((ahead <= TOP_TOLD * q) | near);
+}
+
+/* How far above the quotient, over it, s is tried. */
+WIDE_BODY void trial(const inverse_state *t, wide8 *above)
+{
+    const top_lanes *l = t->lanes;
+    const wide8 zero = {0}, r = l->residual / l->quotient, least = NEAREST - zero,
+                four = 4.0 * t->far;
+    const wide8 known = AHEAD * r * r * l->quotient / l->apart, guess = TRIAL * r * r;
+    const wide8l apart = l->apart > zero, low = t->far > zero;
+    wide8 near, farther = r;
+    wide_choose(&apart, &known, &guess, &near);
+    const wide8l less = near < r;
+    wide_choose(&less, &near, &r, &near);
+    wide_largest(&four, &farther);
+    wide_choose(&low, &farther, &near, above);
+    wide_largest(&least, above);
+}
+
+/* Lanes near an eigenvalue that is not the top: a step of power iteration, after some of everything
+ * where v is near its vector. */
+WIDE_BODY void away(inverse_state *t, const wide8l *lost, size_t round)
+{
+    top_lanes *l = t->lanes;
+    const wide8l stuck = l->residual <= STUCK * l->quotient;
+    const wide8 zero = {0};
+    wide8 square, unit, kick;
+    for (size_t i = 0; i < t->n; i++) {
+        const wide8 some = 0.02 * ((double)((5 * i * i + 3 * round) % 11) - 5.0) - zero;
+        wide_choose(&stuck, &some, &zero, &kick);
+        t->x[i] = l->w[i] + l->quotient * l->v[i] + l->quotient * kick;
+    }
+    lanes_dot(t->n, t->x, t->x, &square);
+    lanes_rsqrt(&square, &unit);
+    lanes_set(t->n, lost, t->x, &unit, l->v);
+    lanes_judge(l, lost);
+}
+
+WIDE_BODY void rounds(top_lanes *l, size_t blocks)
+{
+    const size_t n = l->cols;
+    const wide8 zero = {0};
+    inverse_state t = {.lanes = l, .n = n};
+    t.G = l->work;
+    t.F = t.G + blocks * (blocks + 1) / 2 * SQUARE;
+    t.x = t.F + blocks * (blocks + 1) / 2 * SQUARE;
+    for (size_t I = 0; I < blocks; I++)
+        for (size_t J = I; J < blocks; J++) square_tile(l, n, I, J, tile_of(t.G, blocks, I, J));
+    wide_largest(&zero, &l->apart);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        wide8 above;
+        wide8l busy = l->open & ~l->told, mask;
+        if (!lanes_any(&busy)) return;
+        trial(&t, &above);
+        t.s = l->quotient + above * l->quotient;
+        t.mean = ((double)n * t.s - 1.0) / ((double)n - 2.0);
+        t.below = busy;
+        factorise(&t, blocks);
+        mask = t.below;
+        for (int more = 0; more <= TOP_AGAIN && lanes_any(&mask); more++) {
+            again(&t, blocks, &mask);
+            mask &= ~l->told & (l->residual * t.kept * t.kept <= TOP_TURNED * l->apart);
+        }
+        const wide8l low = busy & ~t.below, lost = low & (above * l->quotient >= l->residual);
+        wide_choose(&low, &above, &zero, &t.far);
+        wide_choose(&low, &zero, &l->apart, &l->apart);
+        if (lanes_any(&lost)) away(&t, &lost, round);
+    }
+}
+
+WIDE_BODY void rounds_body(top_lanes *t)
+{
+    const size_t blocks = (t->cols + TILE - 1) / TILE;
+    if (blocks == 1)
+        rounds(t, 1);
+    else if (blocks == 2)
+        rounds(t, 2);
+    else
+        rounds(t, blocks);
+}
+WIDE_VARIANTS(rounds, (top_lanes * t), (t))
+
+void tl_top_batch_rounds(top_lanes *t)
+{
+    WIDE_CALL(rounds, (t));
+}
