@@ -19,10 +19,6 @@ typedef struct {
     double margin;            /* what rounding can do to quotient and trace */
 } top_lanes;
 
-/* top_batch_rounds.c: lanes that are open and not told, in work of that many vectors. */
-void tl_top_batch_rounds(top_lanes *t);
-size_t tl_top_batch_rounds_room(size_t cols);
-
 WIDE_BODY bool lanes_any(const wide8l *mask)
 {
     long long any = 0;
@@ -86,14 +82,17 @@ WIDE_BODY void lanes_rows(size_t cols, size_t tall, const wide8 *M, const wide8 
 /* z += M'y for these rows. */
 WIDE_BODY void lanes_back(size_t cols, size_t tall, const wide8 *M, const wide8 *y, wide8 *z)
 {
+    wide8 left[8]; /* z might be y */
+#pragma GCC unroll 8
+    for (size_t k = 0; k < tall; k++) left[k] = y[k];
     for (size_t j = 0; j < cols; j++) {
         wide8 even = z[j], odd = {0};
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++)
             if (k % 2)
-                odd += M[k * cols + j] * y[k];
+                odd += M[k * cols + j] * left[k];
             else
-                even += M[k * cols + j] * y[k];
+                even += M[k * cols + j] * left[k];
         z[j] = even + odd;
     }
 }

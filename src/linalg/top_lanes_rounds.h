@@ -2,9 +2,11 @@
  * eigenvalue as the factorisation shows: all pivots are positive. What tl_top_small does, where
  * also the proof stands. G and its factor lie in tiles of 4 x 4, the upper half, rows and columns
  * behind n zero. */
+#ifndef TIGHTLIP_LINALG_TOP_LANES_ROUNDS_H
+#define TIGHTLIP_LINALG_TOP_LANES_ROUNDS_H
+
 #include <float.h>
 
-#include "linalg/top_factor.h"
 #include "linalg/top_lanes.h"
 
 enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE, ROUNDS = 16 };
@@ -23,7 +25,8 @@ typedef struct {
     wide8l below;       /* s is above all eigenvalues */
 } inverse_state;
 
-size_t tl_top_batch_rounds_room(size_t cols)
+/* In vectors. */
+WIDE_BODY size_t lanes_rounds_room(size_t cols)
 {
     const size_t blocks = (cols + TILE - 1) / TILE;
     return blocks * (blocks + 1) * SQUARE + blocks * TILE;
@@ -276,7 +279,8 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks)
     }
 }
 
-WIDE_BODY void rounds_body(top_lanes *t)
+/* Lanes that are open and not told. */
+WIDE_BODY void lanes_rounds(top_lanes *t)
 {
     const size_t blocks = (t->cols + TILE - 1) / TILE;
     if (blocks == 1)
@@ -286,9 +290,5 @@ WIDE_BODY void rounds_body(top_lanes *t)
     else
         rounds(t, blocks);
 }
-WIDE_VARIANTS(rounds, (top_lanes * t), (t))
 
-void tl_top_batch_rounds(top_lanes *t)
-{
-    WIDE_CALL(rounds, (t));
-}
+#endif

@@ -1,0 +1,120 @@
+/* Top singular triples in lanes. Where the quotient of v holds more than half of the trace of M'M,
+ * products with M and M' are enough: the largest eigenvalue is at least the quotient q, so all
+ * others together are at most trace - q < q: the eigenvalue next to q is the top one, and the
+ * others are at least 2 q - trace below q. Then v is off by at most the residual over that (Davis
+ * and Kahan). v is led there by Lanczos. */
+#ifndef TIGHTLIP_LINALG_TOP_LANES_BATCH_H
+#define TIGHTLIP_LINALG_TOP_LANES_BATCH_H
+
+#include "linalg/top_lanes.h"
+#include "linalg/top_lanes_ritz.h"
+#include "linalg/top_lanes_rounds.h"
+
+/* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
+enum { SWEEPS = 2, DIRECT = 16 };
+
+/* Squares of starts, and traces, that are no numbers to work with, and their inverses. */
+static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200;
+
+/* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
+WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
+{
+    const size_t cols = t->cols;
+    wide8 most = {0}, scale;
+    for (size_t i = 0; i < t->rows; i++) {
+        const wide8 *row = t->M + i * cols;
+        wide8 square;
+        lanes_dot(cols, row, row, &square);
+        const wide8l more = *cold & (square > most);
+        wide_choose(&more, &square, &most, &most);
+        lanes_rsqrt(&square, &scale);
+        lanes_set(cols, &more, row, &scale, t->v);
+    }
+}
+
+WIDE_BODY void begin(top_lanes *t)
+{
+    wide8 square, unit, trace = {0};
+    lanes_dot(t->cols, t->v, t->v, &square);
+    const wide8 least = LEAST_START - (wide8){0}, most = 1.0 / least;
+    const wide8l warm = (square >= least) & (square <= most), cold = t->open & ~warm;
+    lanes_rsqrt(&square, &unit);
+    lanes_set(t->cols, &warm, t->v, &unit, t->v);
+    if (lanes_any(&cold)) begin_cold(t, &cold);
+    lanes_products(t, t->v, t->u, t->back, &trace);
+    const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
+    t->open &= (trace >= low) & (trace <= high);
+    t->scale = 1.0 / trace;
+    lanes_told(t, &t->open, t->back);
+}
+
+/* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form. */
+WIDE_BODY void plane(top_lanes *t)
+{
+    const size_t cols = t->cols;
+    wide8 a = {0}, b = {0}, c = {0}, x, y, inverse;
+    const wide8 zero = {0}, one = 1.0 - zero;
+    for (size_t i = 0; i < t->rows; i++) {
+        const wide8 first = t->M[i * cols], second = cols > 1 ? t->M[i * cols + 1] : zero;
+        a += first * first;
+        b += first * second;
+        c += second * second;
+    }
+    const wide8 trace = a + c, low = LEAST_TRACE - zero, high = 1.0 / low;
+    t->told = t->open &= (trace >= low) & (trace <= high);
+    const wide8 scale = 1.0 / trace, half = 0.5 * (a - c) * scale, across = b * scale;
+    const wide8 square = half * half + across * across, minus = -across;
+    lanes_rsqrt(&square, &inverse);
+    const wide8 root = square * inverse, right = half + root, left = root - half, other = -left;
+    const wide8l first = half >= zero, up = across >= zero;
+    wide8 size, turn;
+    wide_choose(&up, &across, &minus, &size);
+    wide_choose(&up, &left, &other, &turn);
+    wide_choose(&first, &right, &size, &x);
+    wide_choose(&first, &across, &turn, &y);
+    const wide8 length = x * x + y * y;
+    const wide8l some = length > zero; /* else all vectors do */
+    lanes_rsqrt(&length, &inverse);
+    x *= inverse;
+    y *= inverse;
+    wide_choose(&some, &x, &one, &t->v[0]);
+    if (cols > 1) wide_choose(&some, &y, &zero, &t->v[1]);
+}
+
+/* u = M v of length 1, and that length. */
+WIDE_BODY void finish(top_lanes *t, wide8 *sigma)
+{
+    wide8 square, inverse;
+    lanes_dot(t->rows, t->u, t->u, &square);
+    lanes_rsqrt(&square, &inverse);
+    *sigma = square * inverse;
+    for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
+}
+
+WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
+{
+    if (t->cols <= 2) {
+        plane(t);
+        for (size_t i = 0; i < t->rows; i++) {
+            t->u[i] = t->M[i * t->cols] * t->v[0];
+            if (t->cols > 1) t->u[i] += t->M[2 * i + 1] * t->v[1];
+        }
+        finish(t, sigma);
+        return;
+    }
+    begin(t);
+    for (int done = 0; t->cols > DIRECT && done < SWEEPS; done++) {
+        const wide8 zero = {0};
+        const wide8 reach = 2.0 * (t->quotient + t->residual) - 1.0;
+        const wide8l mask = t->open & ~t->told & (reach > zero) & (t->residual > zero);
+        if (!lanes_any(&mask)) break;
+        lanes_ritz(t, &mask);
+    }
+    const wide8l left = t->open & ~t->told;
+    if (lanes_any(&left)) {
+        lanes_rounds(t);
+        lanes_products(t, t->v, t->u, NULL, NULL);
+    }
+    finish(t, sigma);
+}
+#endif
