@@ -1,14 +1,16 @@
 #include "linalg/top_batch.h"
 
-#include <float.h>
-
 #include "linalg/top_lanes_batch.h"
 
-WIDE_BODY void batch_body(top_lanes *t, wide8 *sigma)
+WIDE_BODY void batch_body(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
+                          wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
 {
-    lanes_top(t, sigma);
+    lanes_batch(rows, cols, M, used, u, v, sigma, told, work);
 }
-WIDE_VARIANTS(batch, (top_lanes * t, wide8 *sigma), (t, sigma))
+WIDE_VARIANTS(batch,
+              (size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u, wide8 *v,
+               wide8 *sigma, wide8l *told, wide8 *work),
+              (rows, cols, M, used, u, v, sigma, told, work))
 
 size_t tl_top_batch_room(size_t cols)
 {
@@ -19,16 +21,5 @@ size_t tl_top_batch_room(size_t cols)
 void tl_top_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u, wide8 *v,
                   wide8 *sigma, wide8l *told, wide8 *work)
 {
-    top_lanes t = {.rows = rows,
-                   .cols = cols,
-                   .M = M,
-                   .u = u,
-                   .v = v,
-                   .w = work,
-                   .back = work + cols,
-                   .work = work + 2 * cols,
-                   .open = *used,
-                   .margin = (double)(4 * rows * cols) * DBL_EPSILON};
-    WIDE_CALL(batch, (&t, sigma));
-    *told = t.told;
+    WIDE_CALL(batch, (rows, cols, M, used, u, v, sigma, told, work));
 }

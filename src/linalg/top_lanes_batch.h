@@ -117,4 +117,22 @@ WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
     }
     finish(t, sigma);
 }
+/* tl_top_batch. */
+WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
+                           wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
+{
+    top_lanes t = {.rows = rows,
+                   .cols = cols,
+                   .M = M,
+                   .u = u,
+                   .v = v,
+                   .w = work,
+                   .back = work + cols,
+                   .work = work + 2 * cols,
+                   .open = *used,
+                   .margin = (double)(4 * rows * cols) * DBL_EPSILON};
+    lanes_top(&t, sigma);
+    *told = t.told;
+}
+
 #endif

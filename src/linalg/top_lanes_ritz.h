@@ -26,7 +26,7 @@ WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, wide8 *theta, wi
     const wide8 zero = {0};
     wide8l moving = *wanted;
     for (int step = 0; step < NEWTON && lanes_any(&moving); step++) {
-        wide8 tail = zero, share[BASIS], slope = 1.0 - zero, part = 1.0 - zero;
+        wide8 tail = zero, share[BASIS] = {{0}}, slope = 1.0 - zero, part = 1.0 - zero;
         wide8l inside = moving;
         for (size_t j = T->n; --j > 0;) {
             const wide8 left = (*theta - T->diagonal[j]) - tail;

@@ -18,7 +18,7 @@ typedef struct {
     top_lanes *lanes;
     size_t n;
     wide8 *G, *F; /* F: rows of the unit factor */
-    wide8 *x, inverse[TOP_MOST], pivot[TOP_MOST];
+    wide8 *x, *inverse, *pivot;
     wide8 product;      /* of pivots over mean */
     wide8 mean, s, far; /* far: s was too low that far from the quotient; or 0 */
     wide8 ahead, kept;  /* s - quotient; the residual over the one before */
@@ -251,7 +251,8 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks)
 {
     const size_t n = l->cols;
     const wide8 zero = {0};
-    inverse_state t = {.lanes = l, .n = n};
+    wide8 inverse[TOP_MOST], pivot[TOP_MOST];
+    inverse_state t = {.lanes = l, .n = n, .inverse = inverse, .pivot = pivot};
     t.G = l->work;
     t.F = t.G + blocks * (blocks + 1) / 2 * SQUARE;
     t.x = t.F + blocks * (blocks + 1) / 2 * SQUARE;
