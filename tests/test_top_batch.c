@@ -61,7 +61,7 @@ typedef void method PARAMETERS;
 
 WIDE_BODY void triples_body PARAMETERS
 {
-    lanes_batch(rows, cols, M, used, u, v, sigma, told, work);
+    lanes_batch(rows, cols, M, used, u, v, sigma, told, work, false);
 }
 WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, u, v, sigma, told, work))
 

@@ -2,15 +2,17 @@
 
 #include "linalg/top_lanes_batch.h"
 
-WIDE_BODY void batch_body(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
-                          wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
+#define PARAMETERS                                                                     \
+    (size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u, wide8 *v, \
+     wide8 *sigma, wide8l *told, wide8 *work)
+
+WIDE_BODY void batch_told(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
+                          wide8 *v, wide8 *sigma, wide8l *told, wide8 *work, bool known)
 {
-    lanes_batch(rows, cols, M, used, u, v, sigma, told, work);
+    lanes_batch(rows, cols, M, used, u, v, sigma, told, work, known);
 }
-WIDE_VARIANTS(batch,
-              (size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u, wide8 *v,
-               wide8 *sigma, wide8l *told, wide8 *work),
-              (rows, cols, M, used, u, v, sigma, told, work))
+WIDE_VARIANTS_TOLD(batch, PARAMETERS, (rows, cols, M, used, u, v, sigma, told, work, true),
+                   (rows, cols, M, used, u, v, sigma, told, work, false))
 
 size_t tl_top_batch_room(size_t cols)
 {

@@ -91,7 +91,7 @@ WIDE_BODY void finish(top_lanes *t, wide8 *sigma)
     for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
 }
 
-WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
+WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
 {
     if (t->cols <= 2) {
         plane(t);
@@ -112,14 +112,14 @@ WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
     }
     const wide8l left = t->open & ~t->told;
     if (lanes_any(&left)) {
-        lanes_rounds(t);
+        lanes_rounds(t, known);
         lanes_products(t, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
 }
-/* tl_top_batch. */
+/* tl_top_batch; known: as in lanes_rounds. */
 WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
-                           wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
+                           wide8 *v, wide8 *sigma, wide8l *told, wide8 *work, bool known)
 {
     top_lanes t = {.rows = rows,
                    .cols = cols,
@@ -131,7 +131,7 @@ WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8
                    .work = work + 2 * cols,
                    .open = *used,
                    .margin = (double)(4 * rows * cols) * DBL_EPSILON};
-    lanes_top(&t, sigma);
+    lanes_top(&t, known, sigma);
     *told = t.told;
 }
 

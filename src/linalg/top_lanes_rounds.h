@@ -280,13 +280,14 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks)
     }
 }
 
-/* Lanes that are open and not told. */
-WIDE_BODY void lanes_rounds(top_lanes *t)
+/* Lanes that are open and not told; `known`: the compiler is to know few columns, for speed alone.
+ */
+WIDE_BODY void lanes_rounds(top_lanes *t, bool known)
 {
     const size_t blocks = (t->cols + TILE - 1) / TILE;
-    if (blocks == 1)
+    if (known && blocks == 1)
         rounds(t, 1);
-    else if (blocks == 2)
+    else if (known && blocks == 2)
         rounds(t, 2);
     else
         rounds(t, blocks);

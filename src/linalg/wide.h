@@ -104,7 +104,8 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names) \
     WIDE_VARIANT(f, 256, __attribute__((target("avx2"))), parameters, names)    \
     WIDE_VARIANT(f, any, , parameters, names)
-/* The same from f_told, which a last value tells whether products may be fused with sums. */
+/* The same from f_told, which a last value tells whether vectors are the widest, where products may
+ * be fused with sums and more sizes be known. */
 #define WIDE_TOLD(f, suffix, attribute, parameters, values) \
     attribute static void f##_##suffix parameters           \
     {                                                       \
