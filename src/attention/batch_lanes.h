@@ -1,0 +1,118 @@
+/* Measures as lanes: what the files of batch.h share. Every matrix is one of vectors, a number of
+ * each measure in each. */
+#ifndef ATTENTION_BATCH_LANES_H
+#define ATTENTION_BATCH_LANES_H
+
+#include "attention/batch.h"
+#include "linalg/wide.h"
+
+enum { BATCH_WIDTH = 8, BATCH_COORDINATES = 32, BATCH_ATOMS = 32 };
+
+struct tl_batch {
+    const tl_layer *layer;
+    size_t m_max, d, m; /* m: the largest number of atoms since clear */
+    size_t atoms[TL_BATCH];
+    wide8l used, good; /* lanes that hold a measure; whose norm is known */
+    wide8 *x;          /* m x d */
+    wide8 *alpha;      /* m: log-masses, those of atom 0 behind the last */
+    wide8 *present;    /* m: 1, and 0 behind the last */
+    wide8 *A, *V;      /* d x d */
+    wide8 *q, *key, *val;
+    wide8 *P, *R;  /* m x m, as in tl_head_state */
+    wide8l *first; /* m x m: all bits where l is the ref of row i */
+    wide8 *split;  /* m: fourth powers */
+    wide8 *M, *S;  /* joint block, m split blocks */
+    wide8 *u, *v;  /* m x d */
+    wide8 limit;   /* fourth power of the norm, less what is lost by rounding */
+    wide8l below;  /* where that of no split block comes near */
+    wide8 sigma;   /* the norm */
+    wide8 *gx, *ga, *gA;
+    wide8 *work;  /* of tl_top_batch */
+    void *buffer; /* owns all of them */
+};
+
+/* Gradient of u' J v / sigma into gx, ga, gA. */
+void tl_batch_all_sides(tl_batch *b);
+
+/* Less its value at the ref, then less the mean under p: exact however saturated the row is. Every
+ * `step`-th vector of x, to the same places of out. */
+WIDE_BODY void batch_centre(size_t m, const wide8 *p, const wide8l *first, size_t step,
+                            const wide8 *x, wide8 *out)
+{
+    wide8l at_ref = {0};
+    wide8 mean = {0};
+    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)x[l * step] & first[l];
+    for (size_t l = 0; l < m; l++) {
+        out[l * step] = x[l * step] - (wide8)at_ref;
+        mean += p[l] * out[l * step];
+    }
+    for (size_t l = 0; l < m; l++) out[l * step] -= mean;
+}
+
+/* out = W x, d known to the compiler here and below */
+WIDE_BODY void batch_image(size_t d, const wide8 *W, const wide8 *x, wide8 *out)
+{
+    for (size_t r = 0; r < d; r++) {
+        wide8 sum = W[r * d] * x[0];
+        for (size_t c = 1; c < d; c++) sum += W[r * d + c] * x[c];
+        out[r] = sum;
+    }
+}
+
+/* out += W' x */
+WIDE_BODY void batch_add_image_t(size_t d, const wide8 *W, const wide8 *x, wide8 *out)
+{
+    for (size_t c = 0; c < d; c++) {
+        wide8 sum = W[c] * x[0];
+        for (size_t r = 1; r < d; r++) sum += W[r * d + c] * x[r];
+        out[c] += sum;
+    }
+}
+
+WIDE_BODY void batch_product(size_t d, const wide8 *x, const wide8 *y, wide8 *out)
+{
+    wide8 sum = x[0] * y[0];
+    for (size_t r = 1; r < d; r++) sum += x[r] * y[r];
+    *out = sum;
+}
+
+/* y += a x */
+WIDE_BODY void batch_add(size_t d, const wide8 *a, const wide8 *x, wide8 *y)
+{
+    for (size_t r = 0; r < d; r++) y[r] += *a * x[r];
+}
+
+/* f(b, m, d) for every width, which the compiler knows; `known`: and so it does the numbers of
+ * atoms that are searched most. */
+#define BATCH_BY_ATOMS(f, b, d, known)   \
+    do {                                 \
+        if ((known) && (b)->m == 2)      \
+            f(b, 2, d);                  \
+        else if ((known) && (b)->m == 3) \
+            f(b, 3, d);                  \
+        else if ((known) && (b)->m == 4) \
+            f(b, 4, d);                  \
+        else                             \
+            f(b, (b)->m, d);             \
+    } while (0)
+#define BATCH_BY_SIZE(f, b, known)          \
+    do {                                    \
+        switch ((b)->d) {                   \
+        case 1:                             \
+            BATCH_BY_ATOMS(f, b, 1, known); \
+            break;                          \
+        case 2:                             \
+            BATCH_BY_ATOMS(f, b, 2, known); \
+            break;                          \
+        case 3:                             \
+            f(b, (b)->m, 3);                \
+            break;                          \
+        case 4:                             \
+            f(b, (b)->m, 4);                \
+            break;                          \
+        default:                            \
+            f(b, (b)->m, 8);                \
+        }                                   \
+    } while (0)
+
+#endif
