@@ -12,22 +12,13 @@
 
 #include "search/ascent.h"
 
-enum { MEMORY = 8, TRIALS = 12, ENOUGH = 4, STALLS = 2, VECTORS = 9 };
+enum { MEMORY = TL_ASCENT_MEMORY, TRIALS = 12, ENOUGH = 4, STALLS = 2, VECTORS = 9 };
 static const double ARMIJO = 1e-4, WOLFE = 0.9, EXPAND = 2.5;
 static const double FIRST_STEP = 0.3;    /* length of a step while no curvature is known */
 static const double MAX_STEP = 1.0;      /* of a token, in radii, and of A, in bounds */
 static const double MAX_MASS_STEP = 4.0; /* of a log-mass */
 /* Logs of norms of size e^700 resolve 1e-13; smaller gains than ten of it mean nothing. */
 static const double RESOLUTION = 1e-12;
-
-struct tl_ascent {
-    tl_place here, trial, kept;
-    double *step, *s, *y; /* dim each */
-    double *S, *Y;        /* MEMORY x dim */
-    double rho[MEMORY];
-    size_t used, next;
-    double *buffer; /* owns all vectors */
-};
 
 void tl_ascent_free(tl_ascent *a)
 {
@@ -48,7 +39,7 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     bool ok = tl_point_init(&a->here.at, capacity, d, with_a);
     ok = tl_point_init(&a->trial.at, capacity, d, with_a) && ok;
     ok = tl_point_init(&a->kept.at, capacity, d, with_a) && ok;
-    a->buffer = calloc((VECTORS + 2 * MEMORY) * dim + 3 * (parts + pairs), sizeof(double));
+    a->buffer = calloc((VECTORS + 2 * MEMORY + 1) * dim + 3 * (parts + pairs), sizeof(double));
     if (!ok || !a->buffer) {
         tl_ascent_free(a);
         return TL_ERR_MEMORY;
@@ -60,7 +51,8 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     a->S = a->buffer + VECTORS * dim;
     a->Y = a->S + MEMORY * dim;
     tl_place *const places[3] = {&a->here, &a->trial, &a->kept};
-    double *next = a->Y + MEMORY * dim;
+    a->v = a->Y + MEMORY * dim;
+    double *next = a->v + dim;
     for (size_t i = 0; with_a && i < 3; i++, next += parts + pairs) {
         places[i]->parts = next;
         places[i]->pressed = (tl_pressed){0, next + parts, next + parts + d * d};
@@ -154,72 +146,92 @@ static double next_step(double low, double high, double limit, double slope, dou
     return low + fmin(fmax(t, 0.1 * width), 0.6 * width);
 }
 
-/* Along the projected step until the weak Wolfe conditions hold; `kept` is then the best point,
- * *gained tells whether there is one. */
-static tl_status line_search(tl_ascent *a, tl_evaluator *ev, double climb, uint64_t end,
-                             bool *gained)
+/* The next trial of the line search, or none. */
+static tl_status try_step(tl_ascent *a, const tl_search_problem *problem)
 {
-    const size_t dim = tl_layout_of(&a->here.at).dim;
-    const double limit = step_limit(a), begin = a->here.at.value;
-    double low = 0.0, high = HUGE_VAL, slope = climb, low_value = begin;
-    double t = fmin(1.0, limit);
-    *gained = false;
-    for (int trial = 0; trial < TRIALS && ev->used < end; trial++) {
-        tl_status status = tl_place_move(ev->problem, &a->here.at, t, a->step, &a->trial);
-        if (!status) status = tl_place_evaluate(ev, &a->trial);
-        if (status && status != TL_ERR_NUMERIC) return status;
-        const double value = status ? -HUGE_VAL : a->trial.at.value;
-        if (!(value > begin + ARMIJO * t * climb) || !(value > low_value)) {
-            high = t;
-            t = next_step(low, high, limit, slope, low_value - value);
-            if (*gained && trial + 1 >= ENOUGH) return TL_OK;
-            continue;
-        }
-        swap_places(&a->trial, &a->kept);
-        *gained = true;
-        slope = tl_dot(dim, a->kept.g, a->step);
-        if (!(slope > WOLFE * climb) || t >= limit) return TL_OK;
-        low = t;
-        low_value = value;
-        t = next_step(low, high, limit, slope, HUGE_VAL);
-    }
-    return TL_OK;
+    a->awaited = NULL;
+    if (a->trials == TRIALS || !a->left) return TL_OK;
+    a->awaited = &a->trial;
+    return tl_place_move(problem, &a->here.at, a->t, a->step, &a->trial);
 }
 
-tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t evaluations,
-                        bool *stationary)
+/* Begins a line search from here. */
+static tl_status set_out(tl_ascent *a, const tl_evaluator *ev)
 {
-    const uint64_t end = ev->used + evaluations < ev->budget ? ev->used + evaluations : ev->budget;
-    a->used = a->next = 0;
-    *stationary = false;
-    ev->warm_m = 0;
-    tl_point_copy(&a->here.at, p);
-    tl_status status = p->A ? tl_spectral_parts(p->d, p->A, a->here.parts) : TL_OK;
-    if (!status) status = tl_place_evaluate(ev, &a->here);
-    p->value = a->here.at.value;
-    if (status || !isfinite(p->value)) return status == TL_ERR_NUMERIC ? TL_OK : status;
-    int stalls = 0;
-    while (ev->used < end && stalls < STALLS) {
-        bool gained;
-        double climb;
-        status = direction(a, ev, &climb);
-        const bool plain = a->used == 0;
-        if (!status) status = line_search(a, ev, climb, end, &gained);
-        if (status) break;
-        if (!gained) {
-            if (plain) {
-                *stationary = ev->used < end;
-                break;
-            }
-            a->used = 0; /* try the plain gradient before giving up */
-            continue;
-        }
-        const double gain = a->kept.at.value - a->here.at.value;
-        remember(a, ev->problem);
-        swap_places(&a->here, &a->kept);
-        stalls = gain > RESOLUTION * (1.0 + fabs(a->here.at.value)) ? 0 : stalls + 1;
+    const tl_status status = direction(a, ev, &a->climb);
+    if (status) return status;
+    a->plain = a->used == 0;
+    a->gained = false;
+    a->begin = a->low_value = a->here.at.value;
+    a->limit = step_limit(a);
+    a->low = 0.0;
+    a->high = HUGE_VAL;
+    a->slope = a->climb;
+    a->t = fmin(1.0, a->limit);
+    a->trials = 0;
+    return try_step(a, ev->problem);
+}
+
+/* The trial's value is there: along the projected step until the weak Wolfe conditions hold; `kept`
+ * is then the best place. */
+static tl_status search_line(tl_ascent *a, const tl_search_problem *problem, double value)
+{
+    a->awaited = NULL;
+    a->trials++;
+    if (!(value > a->begin + ARMIJO * a->t * a->climb) || !(value > a->low_value)) {
+        a->high = a->t;
+        a->t = next_step(a->low, a->high, a->limit, a->slope, a->low_value - value);
+        return a->gained && a->trials >= ENOUGH ? TL_OK : try_step(a, problem);
     }
-    if (stalls >= STALLS) *stationary = true;
-    tl_point_copy(p, &a->here.at);
+    swap_places(&a->trial, &a->kept);
+    a->gained = true;
+    a->slope = tl_dot(tl_layout_of(&a->here.at).dim, a->kept.g, a->step);
+    if (!(a->slope > WOLFE * a->climb) || a->t >= a->limit) return TL_OK;
+    a->low = a->t;
+    a->low_value = value;
+    a->t = next_step(a->low, a->high, a->limit, a->slope, HUGE_VAL);
+    return try_step(a, problem);
+}
+
+/* A line search has ended: here becomes its best place. False: so has the ascent. */
+static bool arrive(tl_ascent *a, const tl_search_problem *problem)
+{
+    if (!a->gained && a->plain) {
+        a->stationary = a->left > 0;
+        return false;
+    }
+    if (!a->gained) {
+        a->used = 0; /* try the plain gradient before giving up */
+        return a->left > 0;
+    }
+    const double gain = a->kept.at.value - a->here.at.value;
+    remember(a, problem);
+    swap_places(&a->here, &a->kept);
+    a->stalls = gain > RESOLUTION * (1.0 + fabs(a->here.at.value)) ? 0 : a->stalls + 1;
+    a->stationary = a->stalls >= STALLS;
+    return a->left > 0 && !a->stationary;
+}
+
+void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations)
+{
+    a->used = a->next = a->warm = 0;
+    a->stationary = false;
+    a->stalls = 0;
+    a->left = evaluations;
+    tl_point_copy(&a->here.at, p);
+    a->awaited = evaluations ? &a->here : NULL;
+}
+
+tl_status tl_ascent_go_on(tl_ascent *a, const tl_evaluator *ev, tl_status evaluated)
+{
+    const bool first = a->awaited == &a->here;
+    const double value = evaluated ? -HUGE_VAL : a->awaited->at.value;
+    tl_status status = evaluated == TL_ERR_NUMERIC ? TL_OK : evaluated;
+    a->awaited = NULL;
+    a->left--;
+    if (first && !(isfinite(value) && a->left)) return status;
+    if (!status) status = first ? set_out(a, ev) : search_line(a, ev->problem, value);
+    while (!status && !a->awaited && arrive(a, ev->problem)) status = set_out(a, ev);
+    if (status) a->awaited = NULL;
     return status;
 }

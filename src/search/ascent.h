@@ -20,8 +20,8 @@ typedef struct {
 } tl_layout;
 
 tl_layout tl_layout_of(const tl_point *p);
-/* Value, g, normal and pressed of q->at, whose parts are known. */
-TL_MUST_USE tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q);
+/* g, normal and pressed of q->at, whose parts are known, from the gradient in g and q->at.value. */
+TL_MUST_USE tl_status tl_place_project(const tl_evaluator *ev, tl_place *q);
 /* Keeps a step from q to the constraints that hold its gradient back: there neither out nor in.
  * work: as long as step. */
 TL_MUST_USE tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
@@ -33,5 +33,33 @@ TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_p
 /* s = to - from. */
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
                          double *s);
+
+enum { TL_ASCENT_MEMORY = 8 };
+
+/* An ascent goes from one evaluation to the next: it says what place it waits for, so that several
+ * ascents can be evaluated side by side. */
+struct tl_ascent {
+    tl_place here, trial, kept;
+    tl_place *awaited;    /* NULL: at its end */
+    double *step, *s, *y; /* dim each */
+    double *S, *Y;        /* TL_ASCENT_MEMORY x dim */
+    double rho[TL_ASCENT_MEMORY];
+    size_t used, next;
+    uint64_t left; /* evaluations */
+    int stalls;
+    bool stationary;
+    /* of the line search */
+    double begin, climb, limit; /* value and slope where it began, largest step */
+    double low, high;           /* the maximum along it is between */
+    double low_value, slope, t; /* at low; the step being tried */
+    int trials;
+    bool plain, gained; /* along the gradient; kept is a place above */
+    double *v;          /* right singular vector of the last evaluation, */
+    size_t warm;        /* of so many atoms */
+    double *buffer;     /* owns all vectors */
+};
+
+/* The awaited place is evaluated with this status. */
+TL_MUST_USE tl_status tl_ascent_go_on(tl_ascent *a, const tl_evaluator *ev, tl_status evaluated);
 
 #endif

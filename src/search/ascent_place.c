@@ -42,16 +42,14 @@ static void mass_tangent(const tl_evaluator *ev, const tl_point *p, double *ga)
         if (p->log_mass[k] > least) ga[k] -= mass[k] / total * sum;
 }
 
-tl_status tl_place_evaluate(tl_evaluator *ev, tl_place *q)
+tl_status tl_place_project(const tl_evaluator *ev, tl_place *q)
 {
     const tl_search_problem *problem = ev->problem;
-    tl_point *p = &q->at;
+    const tl_point *p = &q->at;
     const tl_layout at = tl_layout_of(p);
     double *g = q->g, *gA = p->A ? g + at.A : NULL;
-    tl_value value;
-    tl_status status = tl_evaluate(ev, p, &value, g, g + at.mass, gA);
-    p->value = value.log_value;
-    if (status || !isfinite(value.log_value)) return status;
+    tl_status status = TL_OK;
+    if (!isfinite(p->value)) return TL_OK;
     for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->scale;
     for (size_t i = at.A; i < at.dim; i++) g[i] *= problem->norm_a;
     memcpy(q->normal, g, at.dim * sizeof(double));

@@ -15,6 +15,7 @@ void tl_evaluator_clear(tl_evaluator *ev)
     tl_layer_free(ev->layer);
     tl_jacobian_free(ev->J);
     tl_gkl_free(ev->gkl);
+    tl_batch_free(ev->batch);
     free(ev->M);
     free(ev->u);
     free(ev->v);
@@ -54,6 +55,11 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
             !ev->gA || (problem->norm != TL_NORM_2 && !tl_sums_init(&ev->sums, capacity, out, d)))
             status = TL_ERR_MEMORY;
     }
+    const bool spectral = problem->norm == TL_NORM_2 && (problem->objective == TL_OBJECTIVE_NORM ||
+                                                         problem->objective == TL_OBJECTIVE_JOINT);
+    if (!status && spectral && tl_batch_takes(layer, capacity) &&
+        !(ev->batch = tl_batch_alloc(layer, capacity)))
+        status = TL_ERR_MEMORY;
     if (status == TL_ERR_MEMORY)
         (void)tl_fail(err, status, "no memory for a search with %zu atoms", capacity);
     return status;
@@ -125,7 +131,7 @@ static double joint_value(tl_evaluator *ev, size_t m)
     return log(ev->sigma) + tl_jacobian_log_scale(ev->J);
 }
 
-static bool may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
+bool tl_may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
 {
     if (ev->problem->n == 0) return true;
     if (p->integral) return p->count[k] >= 2;
@@ -143,7 +149,7 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
     size_t which = p->m;
     *sigma = floor;
     for (size_t k = 0; k < p->m; k++) {
-        if (!may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
+        if (!tl_may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
         if (!(tl_nrm2(out * d, ev->S) > *sigma)) continue; /* squares may leave the range */
         const tl_status status =
             small ? tl_svd_small(d, ev->S, u, norm, vt) : tl_norm2_dense(out, d, ev->S, norm);

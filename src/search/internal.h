@@ -4,6 +4,7 @@
 
 #include <gsl/gsl_rng.h>
 
+#include "attention/batch.h"
 #include "tightlip/jacobian.h"
 #include "tightlip/search.h"
 
@@ -62,7 +63,8 @@ typedef struct {
     tl_sums sums;         /* norms other than the spectral one */
     size_t rows, cols;
     uint64_t used, budget;
-    uint64_t steps;     /* of Lanczos or inverse iteration, over all evaluations */
+    uint64_t steps;     /* of Lanczos or inverse iteration, over all single evaluations */
+    tl_batch *batch;    /* NULL: several points are evaluated one by one */
     double target;      /* of a measurement: the log of the objective that is waited for .. */
     uint64_t target_at; /* .. and the evaluation that first reached it; 0: none */
 } tl_evaluator;
@@ -75,6 +77,25 @@ void tl_evaluator_clear(tl_evaluator *ev);
  * evaluation. */
 TL_MUST_USE tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value *value, double *gx,
                                   double *ga, double *gA);
+
+/* Whether atom k has two tokens, so that its split block counts. */
+bool tl_may_split(const tl_evaluator *ev, const tl_point *p, size_t k);
+
+/* An evaluation as one of several. v (m x d): the right singular vector, a start where *warm is m,
+ * and then that of p; gx, ga, gA as in tl_evaluate. */
+typedef struct {
+    const tl_point *p;
+    double *v;
+    size_t *warm;
+    double *gx, *ga, *gA;
+    tl_value value;
+    tl_status status;
+} tl_evaluation;
+
+/* How many points are best evaluated at once: 1 or TL_BATCH. */
+size_t tl_evaluator_lanes(const tl_evaluator *ev);
+/* At most TL_BATCH of them, side by side where that is faster. */
+void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e);
 
 /* The part of tl_evaluate that is for norms other than the spectral one, J set: log of the norm
  * and, where gx is not NULL, its gradient. */
@@ -121,11 +142,20 @@ TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *
 /* Removes from the step S at A what moves singular values that are pressed against the bound. */
 TL_MUST_USE tl_status tl_spectral_keep(size_t d, const tl_pressed *pressed, double *S);
 
-/* Local ascent (projected limited-memory BFGS, steps of the weak Wolfe conditions) from *p, at most
- * `evaluations` of them; *p becomes the best point seen. *stationary tells why it ended. */
+/* Local ascent (projected limited-memory BFGS, steps of the weak Wolfe conditions). */
 typedef struct tl_ascent tl_ascent;
 TL_MUST_USE tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_a);
 void tl_ascent_free(tl_ascent *a);
+/* From p, at most `evaluations` of them. */
+void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations);
+/* Whether there is more to evaluate. */
+bool tl_ascent_runs(const tl_ascent *a);
+void tl_ascent_stop(tl_ascent *a);
+/* One evaluation for each of `count` ascents that run, and what follows from it; their statuses. */
+void tl_ascents_step(tl_evaluator *ev, size_t count, tl_ascent *const *a, tl_status *status);
+/* The best point seen. *stationary tells why it ended. */
+const tl_point *tl_ascent_best(const tl_ascent *a, bool *stationary);
+/* All of that: *p becomes the best point seen. */
 TL_MUST_USE tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p,
                                     uint64_t evaluations, bool *stationary);
 

@@ -1,0 +1,68 @@
+/* Several points at once: a point in each lane of a vector where the problem is of that kind, and
+ * one by one else. */
+#include <math.h>
+#include <string.h>
+
+#include "search/internal.h"
+
+/* Fewer points than this are faster one by one; columns of the joint block up to which two of them
+ * are not. */
+enum { LEAST_LANES = 4, FEW_COLUMNS = 8 };
+
+size_t tl_evaluator_lanes(const tl_evaluator *ev)
+{
+    return ev->batch ? TL_BATCH : 1;
+}
+
+static void evaluate_one(tl_evaluator *ev, tl_evaluation *e)
+{
+    const size_t entries = e->p->m * e->p->d;
+    ev->warm_m = *e->warm;
+    if (ev->warm_m == e->p->m) memcpy(ev->v, e->v, entries * sizeof(double));
+    e->status = tl_evaluate(ev, e->p, &e->value, e->gx, e->ga, e->gA);
+    *e->warm = ev->warm_m;
+    if (ev->warm_m == e->p->m) memcpy(e->v, ev->v, entries * sizeof(double));
+}
+
+/* Whether a split block may be larger than the joint one. */
+static bool may_be_split(const tl_evaluator *ev, const tl_evaluation *e, size_t lane)
+{
+    if (ev->problem->objective == TL_OBJECTIVE_JOINT || tl_batch_none_exceeds(ev->batch, lane))
+        return false;
+    for (size_t k = 0; k < e->p->m; k++)
+        if (tl_may_split(ev, e->p, k) && tl_batch_may_exceed(ev->batch, lane, k)) return true;
+    return false;
+}
+
+static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
+{
+    const double value = log(tl_batch_norm(ev->batch, lane));
+    if (!isfinite(value) || may_be_split(ev, e, lane)) {
+        evaluate_one(ev, e);
+        return;
+    }
+    ev->used++;
+    e->status = TL_OK;
+    e->value = (tl_value){value, value, -HUGE_VAL};
+    *e->warm = e->p->m;
+    tl_batch_vector(ev->batch, lane, e->v);
+    if (e->gx) tl_batch_gradient(ev->batch, lane, e->gx, e->ga, e->gA);
+    if (!ev->target_at && value >= ev->target) ev->target_at = ev->used;
+}
+
+void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
+{
+    const size_t columns = e->p->m * e->p->d;
+    if (!ev->batch || count < (columns <= FEW_COLUMNS ? 2 : LEAST_LANES)) {
+        for (size_t i = 0; i < count; i++) evaluate_one(ev, &e[i]);
+        return;
+    }
+    tl_batch_clear(ev->batch);
+    for (size_t i = 0; i < count; i++) {
+        const tl_point *p = e[i].p;
+        tl_batch_put(ev->batch, i, p->m, p->x, p->log_mass, p->A,
+                     *e[i].warm == p->m ? e[i].v : NULL);
+    }
+    tl_batch_norms(ev->batch, true);
+    for (size_t i = 0; i < count; i++) take_lane(ev, i, &e[i]);
+}

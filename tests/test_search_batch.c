@@ -1,0 +1,225 @@
+/* Several points at once: values and gradients of one by one, whatever else is in the lanes. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "search/internal.h"
+#include "support/draws.h"
+#include "support/search_problem.h"
+#include "tightlip/rng.h"
+
+enum { MOST = 32, ATOMS = 16, WIDTH = 8 };
+
+typedef struct {
+    double v[MOST], gx[MOST], ga[ATOMS], gA[WIDTH * WIDTH];
+    size_t warm;
+    tl_evaluation e;
+} lane;
+
+typedef struct {
+    search_fixture f;
+    tl_evaluator ev;
+    tl_point p[TL_BATCH];
+    lane all[TL_BATCH], one;
+    gsl_rng *rng;
+} side;
+
+/* The evaluator borrows the problem in *s. */
+static void side_init(side *s, tl_mask mask, size_t d, uint64_t n, size_t atoms, uint64_t seed)
+{
+    *s = (side){.f = search_fixture_make(TL_KIND_DOT, mask, d, -1, 2, n, atoms),
+                .rng = draw_stream(seed)};
+    tl_search_problem *problem = &s->f.problem;
+    problem->worst_a = seed % 2;
+    problem->norm_a = 1.5;
+    const size_t capacity = tl_search_capacity(problem);
+    cr_assert_eq(tl_evaluator_init(&s->ev, problem, capacity, UINT64_MAX, NULL), TL_OK);
+    cr_assert_eq(tl_evaluator_lanes(&s->ev), TL_BATCH);
+    for (size_t j = 0; j < TL_BATCH; j++)
+        cr_assert(tl_point_init(&s->p[j], capacity, d, problem->worst_a));
+}
+
+static void side_clear(side *s)
+{
+    for (size_t j = 0; j < TL_BATCH; j++) tl_point_clear(&s->p[j]);
+    tl_evaluator_clear(&s->ev);
+    search_fixture_clear(&s->f);
+    gsl_rng_free(s->rng);
+}
+
+static void draw_point(side *s, size_t j)
+{
+    const tl_search_problem *problem = &s->f.problem;
+    cr_assert_eq(tl_start_make(problem, TL_START_RANDOM, s->rng, &s->p[j]), TL_OK);
+    if (tl_search_ordered(problem)) return;
+    while (s->p[j].m > 1 && draw_below(s->rng, 3) == 0) tl_point_remove(&s->p[j], s->p[j].m - 1);
+    if (problem->n && draw_below(s->rng, 2)) tl_point_round(problem, &s->p[j]);
+}
+
+static void place(lane *l, const tl_point *p)
+{
+    l->warm = 0;
+    l->e = (tl_evaluation){
+        .p = p, .v = l->v, .warm = &l->warm, .gx = l->gx, .ga = l->ga, .gA = p->A ? l->gA : NULL};
+}
+
+static double off(size_t count, const double *x, const double *y)
+{
+    double most = 0, size = 1e-300;
+    for (size_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(x[i] - y[i]));
+        size = fmax(size, fabs(y[i]));
+    }
+    return most / size;
+}
+
+/* sigma_2 / sigma_1 of the joint block near 1 makes any gradient one of many: where it is not. */
+static bool apart(side *s, const tl_point *p)
+{
+    const size_t md = p->m * p->d;
+    double M[MOST * MOST], sigma[MOST], u[MOST], v[MOST];
+    tl_jacobian_dense(s->ev.J, M);
+    cr_assert_eq(tl_svd_dense(md, md, M, sigma, u, v), TL_OK);
+    return md < 2 || sigma[1] < 0.999 * sigma[0];
+}
+
+static void compare(side *s, const lane *l, const char *what)
+{
+    const tl_point *p = l->e.p;
+    place(&s->one, p);
+    s->ev.warm_m = 0;
+    s->one.e.status = tl_evaluate(&s->ev, p, &s->one.e.value, s->one.gx, s->one.ga, s->one.e.gA);
+    cr_assert_eq(l->e.status, s->one.e.status);
+    cr_expect(fabs(l->e.value.log_value - s->one.e.value.log_value) <= 1e-12, "%s: off by %g", what,
+              l->e.value.log_value - s->one.e.value.log_value);
+    if (!apart(s, p)) return;
+    cr_expect(off(p->m * p->d, l->gx, s->one.gx) <= 1e-7, "%s: gx off by %g", what,
+              off(p->m * p->d, l->gx, s->one.gx));
+    cr_expect(off(p->m, l->ga, s->one.ga) <= 1e-7, "%s: ga off by %g", what,
+              off(p->m, l->ga, s->one.ga));
+    if (p->A) cr_expect(off(p->d * p->d, l->gA, s->one.gA) <= 1e-7, "%s: gA", what);
+}
+
+static const struct {
+    const char *name;
+    tl_mask mask;
+    size_t d;
+    uint64_t n;
+    size_t atoms;
+} rows[] = {
+    {"two atoms on a line", TL_MASK_NONE, 1, 1000, 2},
+    {"mean field", TL_MASK_NONE, 2, 0, 4},
+    {"few tokens", TL_MASK_NONE, 3, 6, 5},
+    {"eight atoms", TL_MASK_NONE, 4, 100, 8},
+    {"sixteen atoms", TL_MASK_NONE, 2, 10000, 16},
+    {"width 8", TL_MASK_NONE, 8, 50, 4},
+    {"causal", TL_MASK_CAUSAL, 2, 5, 5},
+    {"causal, one wide", TL_MASK_CAUSAL, 1, 9, 9},
+};
+
+Test(search_batch, has_the_numbers_of_one_by_one)
+{
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            side s;
+            side_init(&s, rows[r].mask, rows[r].d, rows[r].n, rows[r].atoms, 900 + seed);
+            tl_evaluation e[TL_BATCH];
+            for (int step = 0; step < 4; step++) {
+                for (size_t j = 0; j < TL_BATCH; j++) {
+                    draw_point(&s, j);
+                    place(&s.all[j], &s.p[j]);
+                    e[j] = s.all[j].e;
+                }
+                const uint64_t before = s.ev.used;
+                tl_evaluate_all(&s.ev, TL_BATCH, e);
+                cr_expect_eq(s.ev.used, before + TL_BATCH);
+                for (size_t j = 0; j < TL_BATCH; j++) {
+                    s.all[j].e = e[j];
+                    cr_expect_eq(s.all[j].warm, s.p[j].m);
+                    compare(&s, &s.all[j], rows[r].name);
+                }
+            }
+            side_clear(&s);
+        }
+}
+
+/* The same bits in every lane, beside whatever: points at which logits overflow, far masses. */
+Test(search_batch, lanes_do_not_see_each_other)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        side s;
+        lane alone;
+        side_init(&s, TL_MASK_NONE, 2, 1000, 4, 950 + seed);
+        for (size_t j = 0; j < TL_BATCH; j++) do
+                draw_point(&s, j);
+            while (s.p[j].m != s.p[0].m || s.p[0].m < 3);
+        for (size_t at = 0; at < TL_BATCH; at++) {
+            tl_evaluation e[TL_BATCH];
+            for (size_t j = 0; j < TL_BATCH; j++) {
+                place(&s.all[j], &s.p[j == at ? 0 : j ? j : at]);
+                e[j] = s.all[j].e;
+            }
+            if (at) {
+                s.p[at % 7 + 1 == at ? 1 : at % 7 + 1].x[0] = 1e200;
+                s.p[at].log_mass[1] = -900;
+            }
+            tl_evaluate_all(&s.ev, TL_BATCH, e);
+            if (!at) {
+                alone = s.all[0];
+                alone.e = e[0];
+                continue;
+            }
+            const size_t m = s.p[0].m;
+            cr_expect_eq(memcmp(&alone.e.value, &e[at].value, sizeof e[at].value), 0);
+            cr_expect_eq(memcmp(alone.gx, s.all[at].gx, 2 * m * sizeof(double)), 0, "lane %zu", at);
+            cr_expect_eq(memcmp(alone.ga, s.all[at].ga, m * sizeof(double)), 0, "lane %zu", at);
+            cr_expect_eq(memcmp(alone.v, s.all[at].v, 2 * m * sizeof(double)), 0, "lane %zu", at);
+        }
+        side_clear(&s);
+    }
+}
+
+/* What decides that no split block has to be looked at: at points where one is larger than the
+ * joint block, which a search for them finds. */
+Test(search_batch, lets_no_larger_split_block_pass)
+{
+    const size_t widths[] = {1, 2, 3, 4, 8};
+    size_t above = 0, below = 0;
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        side s;
+        const size_t d = widths[w], atoms = d == 8 ? 4 : 5;
+        side_init(&s, TL_MASK_NONE, d, 1000, atoms, 980 + 2 * w);
+        tl_batch *b = s.ev.batch;
+        s.f.problem.objective = TL_OBJECTIVE_SPLIT_GAIN;
+        s.f.settings.restarts = 2;
+        s.f.settings.evaluations = 300;
+        tl_search_result found = search_fixture_run(&s.f);
+        const tl_measure *at = found.measure;
+        for (int round = 0; round < 40; round++) {
+            double x[MOST];
+            tl_batch_clear(b);
+            const double noise = pow(10, -0.1 * round);
+            for (size_t i = 0; i < at->m * d; i++) x[i] = at->x[i] + noise * draw_entry(s.rng);
+            tl_batch_put(b, 3, at->m, x, at->log_mass, NULL, NULL);
+            tl_batch_norms(b, false);
+            const tl_measure mu = {
+                .m = at->m, .d = d, .x = x, .log_mass = at->log_mass, .n = at->n};
+            cr_assert_eq(tl_jacobian_set(s.ev.J, s.f.problem.layer, &mu), TL_OK);
+            for (size_t k = 0; k < mu.m; k++) {
+                double S[WIDTH * WIDTH], norm;
+                cr_assert_eq(tl_jacobian_split(s.ev.J, k, S), TL_OK);
+                cr_assert_eq(tl_norm2_dense(d, d, S, &norm), TL_OK);
+                if (norm > tl_batch_norm(b, 3)) {
+                    above++;
+                    cr_expect(tl_batch_may_exceed(b, 3, k), "%g", norm / tl_batch_norm(b, 3) - 1);
+                    cr_expect_not(tl_batch_none_exceeds(b, 3));
+                } else {
+                    below += !tl_batch_may_exceed(b, 3, k);
+                }
+            }
+        }
+        tl_search_result_clear(&found);
+        side_clear(&s);
+    }
+    cr_expect(above > 20 && below > 20, "%zu above, %zu below", above, below);
+}
