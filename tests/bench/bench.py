@@ -72,6 +72,8 @@ def evaluation(directory, m, d, aim):
     rounds, repeats = (3, 1) if large else (ROUNDS, REPEATS)
     walks = {"ours": lambda: driver.walk("ours", driver.count),
              "dense": lambda: driver.walk("dense", 1 if large else DENSE_POINTS)}
+    if row["lanes"] > 1:
+        walks["beside"] = lambda: driver.walk("beside", driver.count)
     if torch_side:
         count = 1 if large else TORCH_POINTS
         points = driver.points[:: driver.count // count][:count]
@@ -100,6 +102,8 @@ def evaluation(directory, m, d, aim):
     row["share"] = row["rate"] / row["peak"]
     row["bound"] = min(bounds, key=lambda b: b["bound"])
     row["bound_share"] = row["bound"]["bound"] / statistics.median(times["ours"])
+    if row["lanes"] > 1:
+        row["beside_share"] = row["bound"]["beside"] / statistics.median(times["beside"])
     for side, taken in times.items():
         row[side] = spread(taken)
         row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])
@@ -113,10 +117,10 @@ def print_evaluations(rows):
     print(f"{'m':>4}{'d':>3}  {'side':<13}{'time':>28}  {'ratio to tightlip':>24}  "
           f"{'value off':>9}  {'gradient off':>12}")
     for row in rows:
-        parts = (("ours", "tightlip", "", ""), ("dense", "dense", "value_difference",
-                 "gradient_difference"), ("numpy", "numpy, value", "numpy_value_difference", ""),
-                 ("torch", "torch", "torch_value_difference",
-                 "torch_gradient_difference"))
+        parts = (("ours", "tightlip", "", ""), ("beside", "side by side", "", ""),
+                 ("dense", "dense", "value_difference", "gradient_difference"),
+                 ("numpy", "numpy, value", "numpy_value_difference", ""),
+                 ("torch", "torch", "torch_value_difference", "torch_gradient_difference"))
         for side, name, value, gradient in parts:
             if side not in row:
                 continue
@@ -136,6 +140,9 @@ def print_evaluations(rows):
         print(f"{'':7}  bound {bound['bound'] * 1e6:.3g}, {row['bound_share']:.0%} of the time: "
               + ", ".join(f"{part} {bound[part] * 1e6:.3g}"
                           for part in ("throughput", "divider", "chain")))
+        if "beside" in row:
+            print(f"{'':7}  side by side: bound {bound['beside'] * 1e6:.3g}, "
+                  f"{row['beside_share']:.0%} of the time")
         if "torch" in row and row["aim"]:
             word = "reached" if row["torch_ratio"]["median"] >= row["aim"] else "missed"
             forms = "; ".join(f"{form} {seconds * 1e6:.4g}"

@@ -6,7 +6,8 @@
  * makes COUNT points along a climb, each a small step from the last, so that a warm start is worth
  * what it is worth in an ascent. Prints them with both answers, then answers lines on standard
  * input: "ours K" and "dense K" walk the first K points and print processor seconds per point,
- * "bound 1" prints what bound.h says of one point, with costs measured now. */
+ * "beside K" does as many walks at once as the search does, "bound 1" prints what bound.h says of
+ * one point, with costs measured now. */
 #include <string.h>
 
 #include "bench.h"
@@ -37,6 +38,8 @@ typedef struct {
     tl_jacobian *J;
     double *M, *u, *v;
     answer ours, dense;
+    tl_evaluation lane[TL_BATCH];
+    size_t warm[TL_BATCH];
     bound_count needed;
 } bench;
 
@@ -126,6 +129,12 @@ static void bench_init(bench *b, uint64_t seed)
                 !tl_layer_copy(&b->layer, b->base.layer) &&
                 !tl_jacobian_alloc(&b->J, b->layer, m, NULL),
             "out of memory");
+    for (size_t j = 0; j < TL_BATCH; j++)
+        b->lane[j] = (tl_evaluation){.v = doubles(md),
+                                     .warm = &b->warm[j],
+                                     .gx = doubles(md),
+                                     .ga = doubles(m),
+                                     .gA = doubles(d * d)};
     for (size_t i = 0; i < b->count; i++) {
         require(tl_point_init(&b->points[i], m, d, true), "out of memory");
         if (i == 0)
@@ -152,6 +161,12 @@ static void bench_clear(bench *b)
     free(b->M);
     free(b->u);
     free(b->v);
+    for (size_t j = 0; j < TL_BATCH; j++) {
+        free(b->lane[j].v);
+        free(b->lane[j].gx);
+        free(b->lane[j].ga);
+        free(b->lane[j].gA);
+    }
     answer_clear(&b->ours);
     answer_clear(&b->dense);
     bench_problem_clear(&b->base);
@@ -174,30 +189,60 @@ static void print_point(const bench *b, const tl_point *p)
     printf("}\n");
 }
 
-/* The two answers at every point, and one line with their largest differences. */
+/* The largest differences of an answer from the twin's. */
+typedef struct {
+    double value, gradient;
+} worst;
+
+static void differ(const bench *b, double log_value, const double *gx, const double *ga,
+                   const double *gA, worst *w)
+{
+    w->value = fmax(w->value, fabs(expm1(log_value - b->dense.log_value)));
+    w->gradient = fmax(w->gradient, difference(b->m * b->d, gx, b->dense.gx));
+    w->gradient = fmax(w->gradient, difference(b->m, ga, b->dense.ga));
+    w->gradient = fmax(w->gradient, difference(b->d * b->d, gA, b->dense.gA));
+}
+
+/* All points in eights, side by side. */
+static void compare_beside(bench *b, worst *w)
+{
+    const size_t lanes = tl_evaluator_lanes(&b->ev);
+    for (size_t i = 0; lanes > 1 && i < b->count; i += lanes) {
+        const size_t count = b->count - i < lanes ? b->count - i : lanes;
+        for (size_t j = 0; j < count; j++) b->lane[j].p = &b->points[i + j];
+        tl_evaluate_all(&b->ev, count, b->lane);
+        for (size_t j = 0; j < count; j++) {
+            const tl_evaluation *e = &b->lane[j];
+            require(!e->status, "an evaluation side by side failed");
+            evaluate_dense(b, e->p);
+            differ(b, e->value.log_value, e->gx, e->ga, e->gA, w);
+        }
+    }
+}
+
+/* The answers at every point, and one line with their largest differences. */
 static void compare(bench *b)
 {
-    double value = 0.0, gradient = 0.0;
+    worst w = {0.0, 0.0};
     const uint64_t before = b->ev.steps;
     for (size_t i = 0; i < b->count; i++) {
         evaluate_ours(b, &b->points[i]);
         evaluate_dense(b, &b->points[i]);
-        value = fmax(value, fabs(expm1(b->ours.log_value - b->dense.log_value)));
-        gradient = fmax(gradient, difference(b->m * b->d, b->ours.gx, b->dense.gx));
-        gradient = fmax(gradient, difference(b->m, b->ours.ga, b->dense.ga));
-        gradient = fmax(gradient, difference(b->d * b->d, b->ours.gA, b->dense.gA));
+        differ(b, b->ours.log_value, b->ours.gx, b->ours.ga, b->ours.gA, &w);
         print_point(b, &b->points[i]);
     }
     const double steps = (double)(b->ev.steps - before) / (double)b->count;
+    compare_beside(b, &w);
     b->needed = bound_evaluation(b->m, b->d, TL_TOP_SMALL, steps);
     printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
-           "\"operations\": %.6g, \"blas\": \"%s\", \"version\": \"%s\", \"compiler\": "
+           "\"operations\": %.6g, \"lanes\": %zu, \"blas\": \"%s\", \"version\": \"%s\", "
+           "\"compiler\": "
            "\"%s\"}\n",
-           value, gradient, steps, bound_operations(&b->needed), tl_blas_provider(), tl_version(),
-           tl_compiler());
+           w.value, w.gradient, steps, bound_operations(&b->needed), tl_evaluator_lanes(&b->ev),
+           tl_blas_provider(), tl_version(), tl_compiler());
     fflush(stdout);
-    require(value <= VALUE_LIMIT, "the search's value is not the dense one");
-    require(gradient <= GRADIENT_LIMIT, "the search's gradient is not the dense one");
+    require(w.value <= VALUE_LIMIT, "the search's value is not the dense one");
+    require(w.gradient <= GRADIENT_LIMIT, "the search's gradient is not the dense one");
 }
 
 static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_point *))
@@ -205,6 +250,19 @@ static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_po
     const double start = cpu_seconds();
     for (size_t i = 0; i < count; i++) evaluate(b, &b->points[i]);
     return (cpu_seconds() - start) / (double)count;
+}
+
+/* As many walks at once as the search has: each from another point on. */
+static double walk_beside(bench *b, size_t count)
+{
+    const size_t lanes = tl_evaluator_lanes(&b->ev);
+    const double start = cpu_seconds();
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < lanes; j++)
+            b->lane[j].p = &b->points[(i + j * b->count / lanes) % b->count];
+        tl_evaluate_all(&b->ev, lanes, b->lane);
+    }
+    return (cpu_seconds() - start) / (double)(count * lanes);
 }
 
 int main(int argc, char **argv)
@@ -223,6 +281,11 @@ int main(int argc, char **argv)
         if (!strcmp(word, "bound")) {
             const bound_costs costs = bound_measure(PEAK, PEAK_ROUNDS);
             bound_print(&b.needed, &costs);
+            continue;
+        }
+        if (!strcmp(word, "beside")) {
+            printf("%.9g\n", walk_beside(&b, count));
+            fflush(stdout);
             continue;
         }
         require((!strcmp(word, "ours") || !strcmp(word, "dense")) && count && count <= b.count,

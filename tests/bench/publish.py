@@ -20,10 +20,14 @@ def table(result):
     rows = [BEGIN, "| kernel, one thread | time | share of a large product's rate | of its bound | torch takes |",
             "|---|---|---|---|---|"]
     for r in result["evaluation"]:
-        torch = f"{r['torch_ratio']['median']:.0f} times as long" if "torch" in r else "not measured"
-        bound = f"{r['bound_share']:.0%}" if "bound" in r else "not measured"
-        rows.append(f"| value and gradient, {r['m']} atoms in dimension {r['d']} | "
-                    f"{r['ours']['median'] * 1e6:.3g} us | {r['share']:.0%} | {bound} | {torch} |")
+        for side, share, what in (("ours", "bound_share", "value and gradient, {m} atoms in dimension {d}"),
+                                  ("beside", "beside_share", "the same, one of eight side by side as in a search")):
+            if side not in r:
+                continue
+            time = r[side]["median"]
+            torch = f"{r['torch']['median'] / time:.0f} times as long" if "torch" in r else "not measured"
+            rows.append(f"| {what.format(**r)} | {time * 1e6:.3g} us | "
+                        f"{r['operations'] / time / r['peak']:.0%} | {r[share]:.0%} | {torch} |")
     for r in result["layers"]:
         if "torch" not in r or r["precision"] != "mixed":  # the default
             continue
