@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/top_batch.h"
 #include "tightlip/linalg.h"
 #include "tightlip/rng.h"
 
@@ -121,4 +122,23 @@ Test(top_small, leaves_to_others_what_it_cannot_do)
     cr_expect_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_ERR_NUMERIC);
     M[0] = (double)NAN;
     cr_expect_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_ERR_NUMERIC);
+}
+
+/* Two equal columns but for a product whose square is subnormal, as of two saturated tokens. */
+Test(top_small, columns_that_hardly_meet)
+{
+    for (int e = -130; e > -330; e--) {
+        const double M[] = {1.0, 1.7 * pow(10, e), 0.0, 1.0};
+        double u[2], v[2] = {0}, sigma;
+        wide8 lanes[4], left[2], right[2] = {{0}}, work[64], top;
+        wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
+        size_t rounds;
+        cr_assert_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_OK);
+        cr_expect(fabs(sigma - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g", e, sigma - 1);
+        for (size_t i = 0; i < 4; i++) lanes[i] = M[i] - (wide8){0};
+        cr_assert_leq(tl_top_batch_room(2), 64u);
+        tl_top_batch(2, 2, lanes, &used, left, right, &top, &told, work);
+        cr_expect(told[0] && fabs(top[0] - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g in lanes", e,
+                  top[0] - 1);
+    }
 }

@@ -13,8 +13,9 @@
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
 
-/* Squares of starts, and traces, that are no numbers to work with, and their inverses. */
-static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200;
+/* Squares of starts, and traces, that are no numbers to work with, and their inverses; squares that
+ * are nothing beside 1, and of that size still exact. */
+static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
 
 /* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
 WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
@@ -73,7 +74,7 @@ WIDE_BODY void plane(top_lanes *t)
     wide_choose(&first, &right, &size, &x);
     wide_choose(&first, &across, &turn, &y);
     const wide8 length = x * x + y * y;
-    const wide8l some = length > zero; /* else all vectors do */
+    const wide8l some = length > NOTHING - zero; /* else all vectors do */
     lanes_rsqrt(&length, &inverse);
     x *= inverse;
     y *= inverse;

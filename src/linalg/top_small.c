@@ -23,6 +23,8 @@ static const double NEAREST = 32 * MOST * DBL_EPSILON;
 static const double CLIMB = 1e-9;
 /* Squares of traces, and their inverses, are kept from overflow. */
 static const double LEAST = 1e-60;
+/* Nothing beside 1, its square still exact. */
+static const double NOTHING = 1e-100;
 /* The quotient lies residual^2 / gap below the top, the gap that the climb sees being too large: s
  * is that many times as far above. Without a climb gaps down to a 64th are allowed for. */
 static const double AHEAD = 8, TRIAL = 64, STUCK = 1e-3;
@@ -194,7 +196,7 @@ static tl_status plane(size_t rows, size_t cols, const double *M, double *u, dou
         const double x = half >= 0.0 ? half + root : fabs(across);
         const double y = half >= 0.0 ? across : copysign(root - half, across);
         const double length = sqrt(x * x + y * y);
-        if (length > 0.0) { /* else all vectors do */
+        if (length > NOTHING) { /* else all vectors do */
             v[0] = x / length;
             v[1] = y / length;
         } else {
