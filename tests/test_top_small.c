@@ -142,3 +142,33 @@ Test(top_small, columns_that_hardly_meet)
                   top[0] - 1);
     }
 }
+
+/* Starts of which next to nothing is left: what is told is the top all the same. */
+Test(top_small, lanes_of_which_nothing_is_left)
+{
+    static wide8 M[24 * 24], u[24], v[24], work[2048];
+    static const size_t sizes[] = {3, 5, 8, 17, 24};
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
+        for (int e = 0; e < 40; e++) {
+            const size_t n = sizes[c];
+            wide8 sigma;
+            wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
+            cr_assert_leq(tl_top_batch_room(n), 2048u);
+            for (size_t i = 0; i < n * n; i++) M[i] = (wide8){0};
+            for (size_t i = 0; i < n; i++) {
+                for (size_t l = 0; l < 8; l++)
+                    M[i * n + i][l] = i + 1 == n ? pow(10, -8 * e - (int)l) : 1 - 0.1 * (double)i;
+                M[i * n + (i + 1) % (n - 1)] += i + 1 == n ? 0.0 : 0.1;
+                v[i] = (i + 1 == n ? 1.0 : 0.0) - (wide8){0};
+            }
+            double top[24] = {0}, left[24], dense[24 * 24];
+            size_t rounds;
+            for (size_t i = 0; i < n * n; i++) dense[i] = M[i][7];
+            double right;
+            cr_assert_eq(tl_top_small(n, n, dense, left, top, &right, &rounds), TL_OK);
+            tl_top_batch(n, n, M, &used, u, v, &sigma, &told, work);
+            for (size_t l = 0; l < 8 && e; l++)
+                cr_expect(told[l] && fabs(sigma[l] / right - 1) <= 1e-13, "%zu, 1e%d: off by %g", n,
+                          -8 * e - (int)l, sigma[l] / right - 1);
+        }
+}

@@ -17,6 +17,10 @@ enum { SWEEPS = 2, DIRECT = 16 };
  * are nothing beside 1, and of that size still exact. */
 static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
 
+/* Starts with less than a row's share of the trace, over this, are none: rounds lose their length
+ * where next to nothing is left of it. */
+static const double POOR = 2.0;
+
 /* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
 WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
 {
@@ -46,6 +50,12 @@ WIDE_BODY void begin(top_lanes *t)
     const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
     t->open &= (trace >= low) & (trace <= high);
     t->scale = 1.0 / trace;
+    lanes_dot(t->rows, t->u, t->u, &square);
+    const wide8l poor = t->open & ~(POOR * (double)t->rows * square >= trace);
+    if (lanes_any(&poor)) {
+        begin_cold(t, &poor);
+        lanes_products(t, t->v, t->u, t->back, NULL);
+    }
     lanes_told(t, &t->open, t->back);
 }
 
