@@ -223,3 +223,37 @@ Test(search_batch, lets_no_larger_split_block_pass)
     }
     cr_expect(above > 20 && below > 20, "%zu above, %zu below", above, below);
 }
+
+/* Tokens so near that the product of two of them and V has lost its digits, A making up for it. */
+Test(search_batch, products_out_of_range)
+{
+    for (int e = 60; e < 150; e += 5) {
+        side s;
+        side_init(&s, TL_MASK_NONE, 2, 0, 3, 990); /* even: A is given */
+        const tl_head *given = s.f.problem.layer->head;
+        double *A = (double *)given->Q, *V = (double *)given->V, x[6], norm, alpha[3] = {-1, -1.2, -1.1};
+        const double R = pow(10, -e);
+        for (size_t i = 0; i < 4; i++) {
+            A[i] = draw_entry(s.rng) > 0 ? 0.7 / R / R : -0.4 / R / R;
+            V[i] = (1.0 + (double)i * (double)i) * 1e-97;
+        }
+        for (size_t i = 0; i < 6; i++) x[i] = R * (gsl_rng_uniform(s.rng) - 0.5);
+        tl_batch *b = tl_batch_alloc(s.f.problem.layer, 3);
+        cr_assert(b);
+        tl_batch_clear(b);
+        tl_batch_put(b, 2, 3, x, alpha, NULL, NULL);
+        tl_batch_norms(b, false);
+        const tl_measure mu = {.m = 3, .d = 2, .x = x, .log_mass = alpha};
+        double M[36];
+        cr_assert_eq(tl_jacobian_set(s.ev.J, s.f.problem.layer, &mu), TL_OK);
+        tl_jacobian_dense(s.ev.J, M);
+        cr_assert_eq(tl_norm2_dense(6, 6, M, &norm), TL_OK);
+        norm = log(norm) + tl_jacobian_log_scale(s.ev.J);
+        const double found = log(tl_batch_norm(b, 2));
+        cr_expect(isnan(found) || fabs(found - norm) <= 1e-12, "R 1e-%d: off by %g", e,
+                  found - norm);
+        cr_expect(e > 85 || !isnan(found), "R 1e-%d", e);
+        tl_batch_free(b);
+        side_clear(&s);
+    }
+}

@@ -14,6 +14,9 @@ static const double FAR = 600.0;
  */
 static const double LEAST = 1e-280, ROUNDING = 1e-12;
 
+/* Coordinates, and their squares times V: past this, products of two of them leave the range. */
+static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
+
 bool tl_batch_takes(const tl_layer *layer, size_t m)
 {
     const tl_head *head = layer->head;
@@ -59,6 +62,7 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     b->layer = layer;
     b->m_max = m;
     b->d = d;
+    for (size_t i = 0; i < dd; i++) b->largest_v = fmax(b->largest_v, fabs(layer->head->V[i]));
     return b;
 }
 
@@ -98,7 +102,10 @@ void tl_batch_put(tl_batch *b, size_t lane, size_t m, const double *x, const dou
         set_lane(b->present + l, lane, l < m ? 1.0 : 0.0);
     }
     for (size_t i = 0; A && i < d * d; i++) set_lane(b->A + i, lane, b->layer->head->scale * A[i]);
-    ((long long *)&b->used)[lane] = -1;
+    double largest = 0.0;
+    for (size_t i = 0; i < m * d; i++) largest = fmax(largest, fabs(x[i]));
+    const bool small = !(largest >= SMALLEST && largest * largest * b->largest_v >= LEAST_SQUARE);
+    ((long long *)&b->used)[lane] = small || largest > LARGEST ? 0 : -1;
 }
 
 /* Images of the tokens, keys and values relative to atom 0. */

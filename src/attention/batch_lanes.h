@@ -12,6 +12,7 @@ struct tl_batch {
     const tl_layer *layer;
     size_t m_max, d, m; /* m: the largest number of atoms since clear */
     size_t atoms[TL_BATCH];
+    double largest_v;  /* entry of V */
     wide8l used, good; /* lanes that hold a measure; whose norm is known */
     wide8 *x;          /* m x d */
     wide8 *alpha;      /* m: log-masses, those of atom 0 behind the last */
