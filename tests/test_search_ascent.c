@@ -113,6 +113,27 @@ static void expect_feasible(climb *c, size_t row, const tl_point *p)
     cr_expect_leq(norm, c->f.problem.norm_a * (1 + 1e-15), "row %zu", row);
 }
 
+/* Stopped after so many evaluations, it has what it has when it ends after them by itself. */
+Test(search_ascent, keeps_its_best_when_stopped)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (uint64_t most = 1; most <= 40; most++) {
+            climb c;
+            tl_status status = TL_OK;
+            bool stationary;
+            climb_init(&c, i);
+            start_at(&c, TL_START_RANDOM, 5);
+            const uint64_t used = run(&c, &c.p, most);
+            tl_ascent_begin(c.ascent, &c.start, BUDGET);
+            for (uint64_t k = 0; k < used; k++) tl_ascents_step(&c.ev, 1, &c.ascent, &status);
+            tl_ascent_stop(c.ascent);
+            const tl_point *best = tl_ascent_best(c.ascent, &stationary);
+            cr_expect(!(best->value < c.p.value), "row %zu, %zu evaluations: %g less", i,
+                      (size_t)most, c.p.value - best->value);
+            climb_clear(&c);
+        }
+}
+
 Test(search_ascent, climbs_within_the_domain_and_the_budget)
 {
     static const uint64_t budgets[] = {1, 2, 9, BUDGET};

@@ -215,7 +215,7 @@ static bool arrive(tl_ascent *a, const tl_search_problem *problem)
 void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations)
 {
     a->used = a->next = a->warm = 0;
-    a->stationary = false;
+    a->stationary = a->gained = false;
     a->stalls = 0;
     a->left = evaluations;
     tl_point_copy(&a->here.at, p);

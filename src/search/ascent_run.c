@@ -38,8 +38,10 @@ void tl_ascents_step(tl_evaluator *ev, size_t count, tl_ascent *const *a, tl_sta
 
 const tl_point *tl_ascent_best(const tl_ascent *a, bool *stationary)
 {
+    /* Stopped in a line search, it may have been further already. */
+    const bool above = a->gained && a->kept.at.value > a->here.at.value;
     *stationary = a->stationary;
-    return &a->here.at;
+    return above ? &a->kept.at : &a->here.at;
 }
 
 tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t evaluations,

@@ -73,7 +73,7 @@ tl_status tl_restart_run(tl_restart *s, const tl_ascents *plan)
         for (size_t i = 0; i < all; i++) {
             const tl_status ended = i < count ? status[i] : TL_OK;
             if (ended && ended != TL_ERR_NUMERIC) return ended;
-            if (ended || (tl_ascent_runs(running[i]) && !last)) continue;
+            if (tl_ascent_runs(running[i]) && !last) continue;
             s->failures = settle(s, tl_ascent_best(running[i], &stationary)) ? 0 : s->failures + 1;
             tl_ascent_stop(running[i]);
         }
