@@ -223,3 +223,38 @@ Test(search_ascent, values_scale_with_v)
     }
     climb_clear(&c);
 }
+
+/* Relaxed masses are worth more than whole ones, which count all the same: one token from an atom to
+ * another gains nothing at the end. */
+Test(search_ascent, ends_with_the_best_multiplicities_around)
+{
+    for (uint64_t r = 0; r < 12; r++) {
+        search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_NONE, 2, -1, 1, 50, ATOMS);
+        tl_search_result found;
+        tl_evaluator ev;
+        tl_point p;
+        tl_value value;
+        f.settings.evaluations = 300;
+        f.settings.seed = 2;
+        cr_assert_eq(tl_search_restart(&f.problem, &f.settings, r, &found, NULL), TL_OK);
+        cr_assert_eq(tl_evaluator_init(&ev, &f.problem, ATOMS, UINT64_MAX, NULL), TL_OK);
+        cr_assert(tl_point_init(&p, ATOMS, 2, false));
+        p.m = found.measure->m;
+        p.integral = true;
+        memcpy(p.x, found.measure->x, p.m * 2 * sizeof(double));
+        for (size_t k = 0; k < p.m * p.m; k++) {
+            memcpy(p.count, found.measure->count, p.m * sizeof *p.count);
+            if (p.count[k / p.m] < 2) continue;
+            p.count[k / p.m]--;
+            p.count[k % p.m]++;
+            tl_point_count_masses(&f.problem, &p);
+            cr_assert_eq(tl_evaluate(&ev, &p, &value, NULL, NULL, NULL), TL_OK);
+            cr_expect_leq(value.log_value, found.log_objective + 1e-9, "restart %zu: %g more",
+                          (size_t)r, value.log_value - found.log_objective);
+        }
+        tl_point_clear(&p);
+        tl_evaluator_clear(&ev);
+        tl_search_result_clear(&found);
+        search_fixture_clear(&f);
+    }
+}

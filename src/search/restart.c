@@ -46,7 +46,7 @@ static tl_status make_integral(tl_restart *s)
     if (!s->best.integral) {
         tl_point_copy(&s->trial, &s->best);
         tl_point_round(s->problem, &s->trial);
-        s->best.value = (double)NAN;
+        s->trial.value = (double)NAN;
         tl_point_copy(&s->best, &s->trial); /* whatever the ascent says, the result must be whole */
         const tl_status status =
             tl_restart_ascend(s, (s->ev.budget - s->ev.used) / 3 + 10, &improved);
