@@ -258,3 +258,23 @@ Test(search_ascent, ends_with_the_best_multiplicities_around)
         search_fixture_clear(&f);
     }
 }
+
+Test(search_ascent, restarts_keep_to_their_budgets)
+{
+    static const uint64_t budgets[] = {1, 2, 3, 9, 10, 40, 100}, sizes[] = {0, 1, 2, 10, 1000};
+    for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (uint64_t r = 0; r < 12; r++) {
+                search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_NONE, 1 + r % 2, -1,
+                                                       r < 6 ? 10 : 0.1, sizes[i], 3);
+                tl_search_result found;
+                f.settings.evaluations = budgets[b];
+                f.problem.worst_a = r % 3 == 0;
+                f.problem.norm_a = 1;
+                cr_assert_eq(tl_search_restart(&f.problem, &f.settings, r, &found, NULL), TL_OK);
+                cr_expect_leq(found.evaluations, budgets[b], "n %zu, restart %zu",
+                              (size_t)sizes[i], (size_t)r);
+                tl_search_result_clear(&found);
+                search_fixture_clear(&f);
+            }
+}

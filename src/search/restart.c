@@ -72,7 +72,8 @@ static tl_status refine(tl_restart *s)
     if (!status && s->problem->n) status = make_integral(s);
     if (status) return status;
     tl_point_copy(&s->trial, &s->best);
-    return tl_restart_ascend(s, s->ev.budget - s->ev.used, &improved);
+    const uint64_t left = s->ev.budget - s->ev.used;
+    return tl_restart_ascend(s, left > 1 ? left - 1 : left, &improved); /* one to tidy */
 }
 
 /* Equal atoms become one; atoms too close to tell apart too, when that costs nothing. */
@@ -81,6 +82,7 @@ static tl_status tidy(tl_restart *s)
     /* Atoms stay those of the domain, or single tokens. */
     if (s->problem->domain->around || tl_search_ordered(s->problem)) return TL_OK;
     (void)tl_move_merge(s->problem, &s->best, 0.0);
+    if (s->ev.used >= s->ev.budget) return TL_OK;
     tl_point_copy(&s->trial, &s->best);
     if (!tl_move_merge(s->problem, &s->trial, 1e-7 * s->problem->domain->scale)) return TL_OK;
     tl_domain_project_all(s->problem->domain, s->trial.m, s->trial.x);
