@@ -224,8 +224,8 @@ Test(search_ascent, values_scale_with_v)
     climb_clear(&c);
 }
 
-/* Relaxed masses are worth more than whole ones, which count all the same: one token from an atom to
- * another gains nothing at the end. */
+/* Relaxed masses are worth more than whole ones, which count all the same: one token from an atom
+ * to another gains nothing at the end. */
 Test(search_ascent, ends_with_the_best_multiplicities_around)
 {
     for (uint64_t r = 0; r < 12; r++) {
@@ -272,8 +272,8 @@ Test(search_ascent, restarts_keep_to_their_budgets)
                 f.problem.worst_a = r % 3 == 0;
                 f.problem.norm_a = 1;
                 cr_assert_eq(tl_search_restart(&f.problem, &f.settings, r, &found, NULL), TL_OK);
-                cr_expect_leq(found.evaluations, budgets[b], "n %zu, restart %zu",
-                              (size_t)sizes[i], (size_t)r);
+                cr_expect_leq(found.evaluations, budgets[b], "n %zu, restart %zu", (size_t)sizes[i],
+                              (size_t)r);
                 tl_search_result_clear(&found);
                 search_fixture_clear(&f);
             }

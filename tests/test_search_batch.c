@@ -231,7 +231,8 @@ Test(search_batch, products_out_of_range)
         side s;
         side_init(&s, TL_MASK_NONE, 2, 0, 3, 990); /* even: A is given */
         const tl_head *given = s.f.problem.layer->head;
-        double *A = (double *)given->Q, *V = (double *)given->V, x[6], norm, alpha[3] = {-1, -1.2, -1.1};
+        double *A = (double *)given->Q, *V = (double *)given->V;
+        double x[6], alpha[3] = {-1, -1.2, -1.1}, norm;
         const double R = pow(10, -e);
         for (size_t i = 0; i < 4; i++) {
             A[i] = draw_entry(s.rng) > 0 ? 0.7 / R / R : -0.4 / R / R;

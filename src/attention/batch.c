@@ -103,7 +103,7 @@ void tl_batch_put(tl_batch *b, size_t lane, size_t m, const double *x, const dou
     }
     for (size_t i = 0; A && i < d * d; i++) set_lane(b->A + i, lane, b->layer->head->scale * A[i]);
     double largest = 0.0;
-    for (size_t i = 0; i < m * d; i++) largest = fmax(largest, fabs(x[i]));
+    for (size_t i = 0; i < m * d; i++) largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
     const bool small = !(largest >= SMALLEST && largest * largest * b->largest_v >= LEAST_SQUARE);
     ((long long *)&b->used)[lane] = small || largest > LARGEST ? 0 : -1;
 }
