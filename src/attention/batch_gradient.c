@@ -42,6 +42,7 @@ WIDE_BODY void spread(tl_batch *b, size_t m, size_t i, batch_sides *t)
     balance(m, first, t->S);
     balance(m, first, t->W);
     balance(m, first, t->D);
+    /* cppcheck-suppress uninitvar ; set for all l above */
     for (size_t l = 0; l < m; l++) b->ga[l] += own[l] + t->S[l];
     b->ga[i] += 0.5 * E;
 }
