@@ -69,7 +69,7 @@ tl_status tl_restart_run(tl_restart *s, const tl_ascents *plan)
         if (filled || !all) return filled;
         const size_t count = all < left ? all : (size_t)left;
         tl_ascents_step(&s->ev, count, running, status);
-        const bool last = s->ev.used >= plan->end;
+        const bool last = s->ev.used >= plan->end || tl_restart_late(s);
         for (size_t i = 0; i < all; i++) {
             const tl_status ended = i < count ? status[i] : TL_OK;
             if (ended && ended != TL_ERR_NUMERIC) return ended;
