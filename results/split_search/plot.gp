@@ -4,39 +4,39 @@ if (!exists('svg')) svg = 'plot.svg'
 if (!exists('png')) png = 'plot.png'
 $point0 << EOD
 1 -0.20453856
-1.5 0.04181201343
+1.5 0.04181203072
 2 0.09356826971
 2.5 0.1389037839
-3 0.2278634446
-3.5 0.303664443
-4 0.3687074293
+3 0.2278634658
+3.5 0.3036902613
+4 0.3687074484
 EOD
 $line0 << EOD
 1 -0.20453856
-1.5 0.04181201343
+1.5 0.04181203072
 2 0.09356826971
 2.5 0.1389037839
-3 0.2278634446
-3.5 0.303664443
-4 0.3687074293
+3 0.2278634658
+3.5 0.3036902613
+4 0.3687074484
 EOD
 $point1 << EOD
 1 -0.20453856
-1.5 4.339473599e-16
-2 1.4464912e-16
-2.5 0.00060606836
-3 0.01043652053
-3.5 0.0246560994
-4 0.03393989843
+1.5 3.555957533e-16
+2 9.643274666e-17
+2.5 2.410818666e-16
+3 0.01044399945
+3.5 0.0248829049
+4 0.03765341321
 EOD
 $line1 << EOD
 1 -0.20453856
-1.5 4.339473599e-16
-2 1.4464912e-16
-2.5 0.00060606836
-3 0.01043652053
-3.5 0.0246560994
-4 0.03393989843
+1.5 3.555957533e-16
+2 9.643274666e-17
+2.5 2.410818666e-16
+3 0.01044399945
+3.5 0.0248829049
+4 0.03765341321
 EOD
 set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field: the input in the ball with the largest split block over joint block' noenhanced
 set encoding utf8
@@ -47,7 +47,7 @@ set key outside right top vertical invert Left reverse noenhanced samplen 2.5 sp
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'split block over joint block' noenhanced
 set xrange [0.88:4.12]
-set yrange [-0.2274683995:0.3916372689]
+set yrange [-0.2274684003:0.3916372887]
 set xtics ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3, '3.5' 3.5, '4' 4)
 set ytics ('0.6' -0.2218487496, '0.7' -0.15490196, '0.8' -0.09691001301, '0.9' -0.04575749056, '1' 0, '2' 0.3010299957)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
