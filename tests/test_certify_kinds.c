@@ -92,8 +92,8 @@ Test(certify_kinds, edited_witnesses)
     static const char *const rows[] = {
         "'kind':'cosine','tau':20,'eps':0.25,'heads':[{'A':[[1,0.5],[0,2]],'V':[[1,1],[0,1]]}]",
         "'kind':'dot','mask':[[1,0],[1,1]],'heads':[{'A':[[-3,0],[0,1]],'V':[[1,0],[0,1]]}]",
-        "'kind':'cosine','mask':[[0,1],[1,1]],'nu':2,'eps':1,'heads':[{'A':[[5,0],[1,1]],'V':[[1,"
-        "0]]}]",
+        ("'kind':'cosine','mask':[[0,1],[1,1]],'nu':2,'eps':1,'heads':[{'A':[[5,0],[1,1]],"
+         "'V':[[1,0]]}]"),
         "'kind':'l2','mask':[[1,1],[1,1]],'heads':[{'Q':[[1,0.5]],'K':[[1,1]],'V':[[1,0],[0,1]]}]",
     };
 

@@ -176,7 +176,7 @@ Test(search_masks, orders_of_tokens)
             for (int k = 0; order == (int)TL_ORDER_EVEN && k < 3; k++)
                 cr_expect_lt(fabs(seen[k] - (double)(i + 1) * (double)count[k] / 8), 1, "%s", text);
         }
-        for (int k = 0; k < 3; k++) cr_expect_eq(seen[k], count[k]);
+        for (int k = 0; k < 3; k++) cr_expect_eq((uint64_t)seen[k], count[k]);
         if (expected[order]) cr_expect_str_eq(text, expected[order]);
         tl_point_clear(&p);
     }
