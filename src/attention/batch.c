@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attention/batch_lanes.h"
+#include "attention/few.h"
 #include "linalg/top_batch.h"
 #include "linalg/wide_exp.h"
 
@@ -19,10 +20,7 @@ static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
 
 bool tl_batch_takes(const tl_layer *layer, size_t m)
 {
-    const tl_head *head = layer->head;
-    const size_t d = layer->d;
-    return layer->kind == TL_KIND_DOT && layer->heads == 1 && !layer->O && !head->K &&
-           head->v == d && (d <= 4 || d == BATCH_WIDTH) && m >= 2 && m * d <= BATCH_COORDINATES;
+    return tl_few_takes(layer) && m >= 2 && m * layer->d <= BATCH_COORDINATES;
 }
 
 void tl_batch_free(tl_batch *b)

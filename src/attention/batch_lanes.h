@@ -5,8 +5,9 @@
 
 #include "attention/batch.h"
 #include "linalg/wide.h"
+#include "tightlip/linalg.h"
 
-enum { BATCH_WIDTH = 8, BATCH_COORDINATES = 32, BATCH_ATOMS = 32 };
+enum { BATCH_WIDTH = 8, BATCH_COORDINATES = TL_TOP_SMALL, BATCH_ATOMS = BATCH_COORDINATES };
 
 struct tl_batch {
     const tl_layer *layer;

@@ -8,8 +8,7 @@
 
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
-/* A head that they take. */
-static bool takes(const tl_layer *layer)
+bool tl_few_takes(const tl_layer *layer)
 {
     const tl_head *head = layer->head;
     return layer->kind == TL_KIND_DOT && layer->heads == 1 && !layer->O && !head->K &&
@@ -22,7 +21,7 @@ bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
     const size_t m = J->m_max < MOST ? J->m_max : MOST, blocks = (m + 7) / 8;
     const size_t pairs = sizeof(few_pair) / sizeof(double) * m * blocks,
                  vectors = 8 * blocks * layer->d;
-    if (!takes(layer)) return true;
+    if (!tl_few_takes(layer)) return true;
     const size_t bytes = (pairs + 3 * vectors + 16 * blocks) * sizeof(double);
     if (!(t->pairs = aligned_alloc(64, bytes))) return false;
     t->x = t->pairs + pairs;
@@ -35,7 +34,7 @@ bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer)
 
 bool tl_few(const tl_jacobian *J)
 {
-    return takes(J->layer) && J->lanes.pairs && J->splits && J->m <= MOST;
+    return tl_few_takes(J->layer) && J->lanes.pairs && J->splits && J->m <= MOST;
 }
 
 /* From LANES + 8 - count: the first `count` lanes. */

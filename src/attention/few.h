@@ -8,6 +8,8 @@
 
 enum { TL_FEW_ATOMS = 64, TL_FEW_WIDTH = 8 };
 
+/* Whether this is a layer of that kind, whatever the atoms. */
+bool tl_few_takes(const tl_layer *layer);
 /* Room where the layer is of that kind; false: out of memory. */
 bool tl_few_alloc(tl_jacobian *J, const tl_layer *layer);
 /* Whether they take J with its layer, which need not be that of alloc, and its measure. */

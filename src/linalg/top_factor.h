@@ -4,6 +4,7 @@
 #ifndef TIGHTLIP_LINALG_TOP_FACTOR_H
 #define TIGHTLIP_LINALG_TOP_FACTOR_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -40,6 +41,13 @@ typedef struct {
 
 /* Relative distance of s from the quotient at which the top is told. */
 static const double TOP_TOLD = 1e-10;
+/* The least relative distance of s from the quotient: rounding of the factorisation. */
+static const double TOP_NEAREST = 32 * TOP_MOST * DBL_EPSILON;
+/* The quotient lies residual^2 / gap below the top, the gap that a climb sees being too large: s is
+ * that many times as far above. Without a climb gaps down to a 64th are allowed for. */
+static const double TOP_AHEAD = 8, TOP_TRIAL = 64;
+/* A residual over the quotient below which v is near an eigenvector, if not the top one. */
+static const double TOP_STUCK = 1e-3;
 /* Times that a factor is used again. */
 enum { TOP_AGAIN = 2 };
 /* Of the vector, where the second eigenvalue is known to be away. */

@@ -11,9 +11,6 @@
 
 enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE, ROUNDS = 16 };
 
-/* As in top_small.c. */
-static const double NEAREST = 32 * TOP_MOST * DBL_EPSILON, AHEAD = 8, TRIAL = 64, STUCK = 1e-3;
-
 typedef struct {
     top_lanes *lanes;
     size_t n;
@@ -215,9 +212,9 @@ WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
 WIDE_BODY void trial(const inverse_state *t, wide8 *above)
 {
     const top_lanes *l = t->lanes;
-    const wide8 zero = {0}, r = l->residual / l->quotient, least = NEAREST - zero,
+    const wide8 zero = {0}, r = l->residual / l->quotient, least = TOP_NEAREST - zero,
                 four = 4.0 * t->far;
-    const wide8 known = AHEAD * r * r * l->quotient / l->apart, guess = TRIAL * r * r;
+    const wide8 known = TOP_AHEAD * r * r * l->quotient / l->apart, guess = TOP_TRIAL * r * r;
     const wide8l apart = l->apart > zero, low = t->far > zero;
     wide8 near, farther = r;
     wide_choose(&apart, &known, &guess, &near);
@@ -233,7 +230,7 @@ WIDE_BODY void trial(const inverse_state *t, wide8 *above)
 WIDE_BODY void away(inverse_state *t, const wide8l *lost, size_t round)
 {
     top_lanes *l = t->lanes;
-    const wide8l stuck = l->residual <= STUCK * l->quotient;
+    const wide8l stuck = l->residual <= TOP_STUCK * l->quotient;
     const wide8 zero = {0};
     wide8 square, unit, kick;
     for (size_t i = 0; i < t->n; i++) {

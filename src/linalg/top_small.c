@@ -17,17 +17,12 @@
  * starts without any of the top vector. */
 enum { ROUNDS = 60, MOST = TOP_MOST };
 
-/* The least relative distance of s from the quotient: rounding of the factorisation. */
-static const double NEAREST = 32 * MOST * DBL_EPSILON;
 /* A residual above which a climb is worth a product: below, the residual is rounding. */
 static const double CLIMB = 1e-9;
 /* Squares of traces, and their inverses, are kept from overflow. */
 static const double LEAST = 1e-60;
 /* Nothing beside 1, its square still exact. */
 static const double NOTHING = 1e-100;
-/* The quotient lies residual^2 / gap below the top, the gap that the climb sees being too large: s
- * is that many times as far above. Without a climb gaps down to a 64th are allowed for. */
-static const double AHEAD = 8, TRIAL = 64, STUCK = 1e-3;
 
 static void measure(top_state *t)
 {
@@ -49,7 +44,7 @@ static void try_round(top_state *t, double s)
  * eigenvector that is not the top one. */
 static void away(top_state *t, size_t round)
 {
-    if (t->residual <= STUCK * t->quotient) {
+    if (t->residual <= TOP_STUCK * t->quotient) {
         for (size_t i = 0; i < t->n; i++) t->v[i] += 0.1 * sin(1.0 + (double)(i * i + round));
         measure(t);
     }
@@ -62,8 +57,9 @@ static void away(top_state *t, size_t round)
 static double trial(const top_state *t, double far)
 {
     const double q = t->quotient, r = t->residual / q;
-    if (far > 0.0) return fmax(fmax(r, 4.0 * far), NEAREST);
-    return fmax(fmin(r, t->apart > 0.0 ? AHEAD * r * r * q / t->apart : TRIAL * r * r), NEAREST);
+    if (far > 0.0) return fmax(fmax(r, 4.0 * far), TOP_NEAREST);
+    return fmax(fmin(r, t->apart > 0.0 ? TOP_AHEAD * r * r * q / t->apart : TOP_TRIAL * r * r),
+                TOP_NEAREST);
 }
 
 /* Rounds used, 1 or more, until the top is told from the rest; 0 when that does not come about. */

@@ -196,10 +196,7 @@ static tl_status search_line(tl_ascent *a, const tl_search_problem *problem, dou
 /* A line search has ended: here becomes its best place. False: so has the ascent. */
 static bool arrive(tl_ascent *a, const tl_search_problem *problem)
 {
-    if (!a->gained && a->plain) {
-        a->stationary = a->left > 0;
-        return false;
-    }
+    if (!a->gained && a->plain) return false;
     if (!a->gained) {
         a->used = 0; /* try the plain gradient before giving up */
         return a->left > 0;
@@ -208,14 +205,13 @@ static bool arrive(tl_ascent *a, const tl_search_problem *problem)
     remember(a, problem);
     swap_places(&a->here, &a->kept);
     a->stalls = gain > RESOLUTION * (1.0 + fabs(a->here.at.value)) ? 0 : a->stalls + 1;
-    a->stationary = a->stalls >= STALLS;
-    return a->left > 0 && !a->stationary;
+    return a->left > 0 && a->stalls < STALLS;
 }
 
 void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations)
 {
     a->used = a->next = a->warm = 0;
-    a->stationary = a->gained = false;
+    a->gained = false;
     a->stalls = 0;
     a->left = evaluations;
     tl_point_copy(&a->here.at, p);

@@ -47,7 +47,6 @@ struct tl_ascent {
     size_t used, next;
     uint64_t left; /* evaluations */
     int stalls;
-    bool stationary;
     /* of the line search */
     double begin, climb, limit; /* value and slope where it began, largest step */
     double low, high;           /* the maximum along it is between */

@@ -36,21 +36,19 @@ void tl_ascents_step(tl_evaluator *ev, size_t count, tl_ascent *const *a, tl_sta
     }
 }
 
-const tl_point *tl_ascent_best(const tl_ascent *a, bool *stationary)
+const tl_point *tl_ascent_best(const tl_ascent *a)
 {
     /* Stopped in a line search, it may have been further already. */
     const bool above = a->gained && a->kept.at.value > a->here.at.value;
-    *stationary = a->stationary;
     return above ? &a->kept.at : &a->here.at;
 }
 
-tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t evaluations,
-                        bool *stationary)
+tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t evaluations)
 {
     const uint64_t left = ev->used < ev->budget ? ev->budget - ev->used : 0;
     tl_status status = TL_OK;
     tl_ascent_begin(a, p, evaluations < left ? evaluations : left);
     while (tl_ascent_runs(a)) tl_ascents_step(ev, 1, &a, &status);
-    tl_point_copy(p, tl_ascent_best(a, stationary));
+    tl_point_copy(p, tl_ascent_best(a));
     return status;
 }

@@ -33,9 +33,7 @@ static bool settle(tl_restart *s, const tl_point *end)
 
 tl_status tl_restart_ascend(tl_restart *s, uint64_t evaluations, bool *improved)
 {
-    bool stationary;
-    const tl_status status =
-        tl_ascent_run(s->ascent[0], &s->ev, &s->trial, evaluations, &stationary);
+    const tl_status status = tl_ascent_run(s->ascent[0], &s->ev, &s->trial, evaluations);
     *improved = !status && settle(s, &s->trial);
     return status;
 }
@@ -63,7 +61,6 @@ tl_status tl_restart_run(tl_restart *s, const tl_ascents *plan)
     tl_status status[TL_BATCH];
     for (;;) {
         size_t all;
-        bool stationary;
         const tl_status filled = fill(s, plan, running, &all);
         const uint64_t left = plan->end - s->ev.used;
         if (filled || !all) return filled;
@@ -74,7 +71,7 @@ tl_status tl_restart_run(tl_restart *s, const tl_ascents *plan)
             const tl_status ended = i < count ? status[i] : TL_OK;
             if (ended && ended != TL_ERR_NUMERIC) return ended;
             if (tl_ascent_runs(running[i]) && !last) continue;
-            s->failures = settle(s, tl_ascent_best(running[i], &stationary)) ? 0 : s->failures + 1;
+            s->failures = settle(s, tl_ascent_best(running[i])) ? 0 : s->failures + 1;
             tl_ascent_stop(running[i]);
         }
         if (last) return TL_OK;

@@ -85,8 +85,8 @@ tl_status tl_restart_carry(tl_restart *s, const tl_search_witness *witness, bool
     return status;
 }
 
-/* Changes at the same time do not see each other's gain: so many for each evaluation of the budget
- * that they make chains of a dozen. */
+/* Changes at the same time do not see each other's gain: one more at a time for so many evaluations
+ * of the budget leaves chains of a dozen. */
 enum { EVALUATIONS_A_LANE = 400 };
 
 /* Of an exploration: a random change of best. */

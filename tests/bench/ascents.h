@@ -59,10 +59,9 @@ static void run_nelder_mead(panel *p, double *y)
 
 static void run_ours(panel *p, double *y)
 {
-    bool stationary;
     (void)y;
     tl_point_copy(&p->trial, &p->start);
-    require(!tl_ascent_run(p->ascent, &p->ev, &p->trial, LOCAL, &stationary), "an ascent failed");
+    require(!tl_ascent_run(p->ascent, &p->ev, &p->trial, LOCAL), "an ascent failed");
     p->best = fmax(p->best, p->trial.value);
 }
 
