@@ -122,6 +122,7 @@ Test(search_batch, has_the_numbers_of_one_by_one)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint64_t seed = 0; seed < 6; seed++) {
             side s;
+            int taken = 0;
             side_init(&s, rows[r].mask, rows[r].d, rows[r].n, rows[r].atoms, 900 + seed);
             tl_evaluation e[TL_BATCH];
             for (int step = 0; step < 4; step++) {
@@ -136,9 +137,11 @@ Test(search_batch, has_the_numbers_of_one_by_one)
                 for (size_t j = 0; j < TL_BATCH; j++) {
                     s.all[j].e = e[j];
                     cr_expect_eq(s.all[j].warm, s.p[j].m);
+                    taken += !isnan(tl_batch_norm(s.ev.batch, j));
                     compare(&s, &s.all[j], rows[r].name);
                 }
             }
+            cr_expect(taken >= 28, "%s: %d of 32 points in lanes", rows[r].name, taken);
             side_clear(&s);
         }
 }

@@ -7,6 +7,7 @@
 #include "linalg/top_batch.h"
 #include "linalg/top_lanes_batch.h"
 #include "support/draws.h"
+#include "support/wide_variants.h"
 #include "tightlip/linalg.h"
 
 enum { LANES = 8, MOST = 40, COLS = TL_TOP_SMALL, ROOM = 2048 };
@@ -164,20 +165,6 @@ Test(top_batch, is_right_where_it_tells)
     gsl_rng_free(rng);
 }
 
-/* Those that this processor runs. */
-static size_t variants(method *list[3])
-{
-    size_t count = 0;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) list[count++] = triples_512;
-    if (__builtin_cpu_supports("avx2")) list[count++] = triples_256;
-    list[count++] = triples_any;
-#else
-    list[count++] = triples_body;
-#endif
-    return count;
-}
-
 /* Lane `at` of a and lane `other` of b have the same bits. */
 static void same(const batch *a, size_t at, const batch *b, size_t other, const char *what)
 {
@@ -213,7 +200,8 @@ Test(top_batch, lanes_depend_on_themselves_alone_in_every_width)
     gsl_rng *rng = draw_stream(961);
     static batch b, together, moved, alone, other;
     method *list[3];
-    const size_t count = variants(list);
+    size_t count;
+    WIDE_LIST(triples, list, count);
     for (int draws = 0; draws < draw_count(5); draws++)
         for (size_t c = 0; c < SIZES; c++) {
             draw_batch(rng, sizes[c][0], sizes[c][1], &b);

@@ -6,6 +6,7 @@
 
 #include "linalg/wide_exp.h"
 #include "support/draws.h"
+#include "support/wide_variants.h"
 
 enum { LANES = 8 };
 static const double LEAST = -708, MOST = 700, UNITS = 1.5;
@@ -18,25 +19,12 @@ WIDE_VARIANTS(raise, (double *x), (x))
 
 typedef void variant(double *x);
 
-/* The variants that this processor runs. */
-static size_t variants(variant *list[3])
-{
-    size_t count = 0;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) list[count++] = raise_512;
-    if (__builtin_cpu_supports("avx2")) list[count++] = raise_256;
-    list[count++] = raise_any;
-#else
-    list[count++] = raise_body;
-#endif
-    return count;
-}
-
 /* e^x of all lanes by every variant, of the same bits. */
 static void raised(const double *x, double *e)
 {
     variant *list[3];
-    const size_t count = variants(list);
+    size_t count;
+    WIDE_LIST(raise, list, count);
     memcpy(e, x, LANES * sizeof *e);
     list[0](e);
     for (size_t k = 1; k < count; k++) {

@@ -115,9 +115,15 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     WIDE_TOLD(f, 512, __attribute__((target("avx512f"))), parameters, fused) \
     WIDE_TOLD(f, 256, __attribute__((target("avx2"))), parameters, plain)    \
     WIDE_TOLD(f, any, , parameters, plain)
+/* -DTL_WITHOUT_AVX512: as on a processor that has none. */
+#ifdef TL_WITHOUT_AVX512
+#define WIDE_WIDEST 0
+#else
+#define WIDE_WIDEST __builtin_cpu_supports("avx512f")
+#endif
 #define WIDE_CALL(f, values)                     \
     do {                                         \
-        if (__builtin_cpu_supports("avx512f"))   \
+        if (WIDE_WIDEST)                         \
             f##_512 values;                      \
         else if (__builtin_cpu_supports("avx2")) \
             f##_256 values;                      \
