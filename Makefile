@@ -66,6 +66,19 @@ TL_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L $(WARN_C) $(COMMON)
 # No exceptions, so that a plain C link needs no C++ runtime.
 TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMON)
 
+# Sources compiled for every vector width (linalg/wide.h): by clang where it takes the same flags,
+# since gcc keeps vectors wider than the processor's in memory. The bits are the same.
+WIDE_C := $(shell grep -lE 'WIDE_CALL|wide_variants\.h|bound\.h' $(LIB_C) $(TEST_C) $(BENCH_C))
+ONE_COMPILER := $(CC_IS_CLANG)$(foreach f,-fsanitize --coverage -flto,$(findstring $(f),$(CFLAGS)))
+ifndef WIDE_CC
+WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachine 2>/dev/null | \
+    grep -q '^x86_64' && echo 'int x;' | $(CLANG) $(TL_CFLAGS) -Wno-double-promotion $(CFLAGS) -x c \
+    -c - -o /dev/null 2>/dev/null && echo '$(CLANG)')),$(CC))
+endif
+first_line = $(shell $(1) --version 2>/dev/null | head -n 1)
+COMPILER := $(call first_line,$(CC))$(if $(filter-out $(CC),$(WIDE_CC)),; vectors by $(call first_line,$(WIDE_CC)))
+compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(TL_CFLAGS) -Wno-double-promotion,$(CC) $(TL_CFLAGS))
+
 # ---- libraries -----------------------------------------------------------------------------------
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')
 # Formulas of users; MUPARSER= builds without them.
@@ -137,7 +150,7 @@ deps: ## install the Debian packages that are missing (asks sudo when not root)
 .PHONY: info
 info: ## what would be built, with what
 	@echo 'version   $(VERSION) ($(shell git describe --always --dirty --tags 2>/dev/null || echo unknown))'
-	@echo 'compiler  $(shell $(CC) --version 2>/dev/null | head -n 1)'
+	@echo 'compiler  $(COMPILER)'
 	@echo 'flags     $(TL_CFLAGS) $(CFLAGS)'
 	@echo 'libraries $(LIBS)'
 	@echo 'build     $(BUILD)   prefix $(PREFIX)'
@@ -151,7 +164,7 @@ FORCE:
 
 # ---- compiling -----------------------------------------------------------------------------------
 # Everything that decides what comes out of a compiler: objects depend on it.
-FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) $(PKG_CFLAGS) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
+FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) $(PKG_CFLAGS) | $(WIDE_CC) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
 
 # update FILE: replaces it by standard input when that differs.
 update = { mkdir -p $(BUILD) && cat > $(1).new; } && \
@@ -169,7 +182,7 @@ $(STAMP): FORCE
 	@{ printf '#define TL_BUILD_VERSION "%s"\n' '$(VERSION)'; \
 	   printf '#define TL_BUILD_GIT "%s"\n' \
 	       "$$(git describe --always --dirty --tags 2>/dev/null || echo unknown)"; \
-	   printf '#define TL_BUILD_COMPILER "%s"\n' "$$($(CC) --version | head -n 1)"; \
+	   printf '#define TL_BUILD_COMPILER "%s"\n' '$(COMPILER)'; \
 	   printf '#define TL_BUILD_FLAGS "%s"\n' '$(TL_CFLAGS) $(CFLAGS)'; } | $(call update,$@)
 
 # One clear message instead of a page of compiler errors.
@@ -197,7 +210,7 @@ $(BUILD)/probed-tests: $(BUILD)/probed
 $(BUILD)/obj/src/%.o: src/%.c $(BUILD)/flags.txt | $(BUILD)/probed
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(TL_CFLAGS) $(CFLAGS) $(INCLUDES) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(compile) $(CFLAGS) $(INCLUDES) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/src/%.o: src/%.cpp $(BUILD)/flags.txt | $(BUILD)/probed
 	$(call say,CXX,$<)
@@ -207,7 +220,7 @@ $(BUILD)/obj/src/%.o: src/%.cpp $(BUILD)/flags.txt | $(BUILD)/probed
 $(BUILD)/obj/tests/%.o: tests/%.c $(BUILD)/flags.txt | $(BUILD)/probed
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(TL_CFLAGS) $(CFLAGS) $(INCLUDES) -Itests $(PKG_CFLAGS) $(CRITERION_CFLAGS) \
+	$(Q)$(compile) $(CFLAGS) $(INCLUDES) -Itests $(PKG_CFLAGS) $(CRITERION_CFLAGS) \
 	    -MMD -MP -c $< -o $@
 
 $(BUILD)/obj/src/base/version.o: $(STAMP)

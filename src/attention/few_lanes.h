@@ -201,20 +201,21 @@ typedef struct {
 WIDE_BODY void few_mix_part(size_t d, size_t end, size_t count, size_t l, size_t terms,
                             const few_term *term, double *out)
 {
-#define STATEMENT(type, lane)                                                         \
-    do {                                                                              \
-        type sum[12] = {0};                                                           \
-        for (size_t i = 0; i < end; i++)                                              \
-            for (size_t z = 0; z < terms; z++) {                                      \
-                const type row = LANES_READ(type, lane, (term[z].rows + i * d));      \
-                for (size_t j = 0; j < count; j++)                                    \
-                    sum[terms * j + z] += term[z].t[(l + j) * term[z].step][i] * row; \
-            }                                                                         \
-        for (size_t j = 0; j < count; j++) {                                          \
-            sum[terms * j] += sum[terms * j + 1];                                     \
-            if (terms > 2) sum[terms * j] += sum[terms * j + 2];                      \
-            LANES_AT(type, lane, (out + (l + j) * d)) += sum[terms * j];              \
-        }                                                                             \
+#define STATEMENT(type, lane)                                                            \
+    do {                                                                                 \
+        type sum[12] = {0};                                                              \
+        for (size_t i = 0; i < end; i++)                                                 \
+            for (size_t z = 0; z < terms; z++) {                                         \
+                const type row = LANES_READ(type, lane, (term[z].rows + i * d));         \
+                for (size_t j = 0; j < count; j++)                                       \
+                    sum[terms * j + z] +=                                                \
+                        ((const double *)(term[z].t + (l + j) * term[z].step))[i] * row; \
+            }                                                                            \
+        for (size_t j = 0; j < count; j++) {                                             \
+            sum[terms * j] += sum[terms * j + 1];                                        \
+            if (terms > 2) sum[terms * j] += sum[terms * j + 2];                         \
+            LANES_AT(type, lane, (out + (l + j) * d)) += sum[terms * j];                 \
+        }                                                                                \
     } while (0)
     LANES(d, STATEMENT);
 #undef STATEMENT
