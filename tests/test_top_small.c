@@ -172,3 +172,34 @@ Test(top_small, lanes_of_which_nothing_is_left)
                           -8 * e - (int)l, sigma[l] / right - 1);
         }
 }
+
+/* An exact eigenvector, of residual zero, whose value is not the top one: one-hot rows, two of them
+ * alike; started at it, or by themselves. */
+static void from_below(size_t n, size_t at, size_t k, double entry, bool cold)
+{
+    static wide8 M[24 * 24], u[24], v[24], work[2048];
+    double dense[24 * 24] = {0}, left[24], right[24] = {0}, top;
+    const double norm = entry * sqrt(2);
+    wide8 sigma;
+    wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
+    size_t rounds;
+    for (size_t i = 0; i < n; i++) dense[i * n + (i == at ? k : i)] = -entry;
+    for (size_t i = 0; i < n * n; i++) M[i] = dense[i] - (wide8){0};
+    if (!cold) right[k ? 0 : 1] = 1;
+    for (size_t i = 0; i < n; i++) v[i] = right[i] - (wide8){0};
+    const tl_status status = tl_top_small(n, n, dense, left, right, &top, &rounds);
+    cr_expect(status || fabs(top - norm) <= 1e-15, "%zu, %zu like %zu: %g", n, at, k, top);
+    tl_top_batch(n, n, M, &used, u, v, &sigma, &told, work);
+    cr_expect(!told[0] || fabs(sigma[0] - norm) <= 1e-15, "%zu, %zu like %zu: %g in lanes", n, at,
+              k, sigma[0]);
+}
+
+Test(top_small, an_exact_start_below_the_top)
+{
+    static const size_t sizes[] = {3, 5, 8, 13, 16, 24};
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
+        for (size_t at = 0; at < sizes[c]; at++)
+            for (size_t k = 0; k < sizes[c]; k++)
+                for (int draw = 0; draw < 40; draw++) /* what rounds away differs */
+                    if (k != at) from_below(sizes[c], at, k, 0.5 + 0.013 * draw, draw % 2);
+}

@@ -79,12 +79,13 @@ WIDE_BODY void top_found(top_state *t, double s, double ahead, double residual)
     t->apart = ahead > 0.0 ? fmax(0.5 * t->product * others / ahead - ahead, 0.0) : 0.0;
 }
 
-/* Whether this is the top, its vector right where it can be. */
+/* Whether this is the top, its vector right where it can be. A residual of zero alone tells of an
+ * eigenvector, not of the top one. */
 WIDE_BODY bool top_told(const top_state *t)
 {
     const double r = t->residual, q = t->quotient;
     return t->ahead <= TOP_TOLD * q ||
-           (r <= TOP_TURNED * t->apart && r * r <= TOP_TOLD * q * t->apart);
+           (t->apart > 0.0 && r <= TOP_TURNED * t->apart && r * r <= TOP_TOLD * q * t->apart);
 }
 
 /* Whether it will be once the same factor has been used twice more at most: every use takes the

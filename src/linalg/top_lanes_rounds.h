@@ -203,7 +203,8 @@ WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
     wide_choose(mask, &residual, &l->residual, &l->residual);
     wide_choose(mask, &q, &l->quotient, &l->quotient);
     wide_choose(mask, &apart, &l->apart, &l->apart);
-    const wide8l known = ahead > zero, near = (residual <= TOP_TURNED * apart) &
+    /* A residual of zero alone tells of an eigenvector, not of the top one. */
+    const wide8l known = ahead > zero, near = (apart > zero) & (residual <= TOP_TURNED * apart) &
                                               (residual * residual <= TOP_TOLD * q * apart);
     l->told |= *mask & known & ((ahead <= TOP_TOLD * q) | near);
 }
@@ -234,7 +235,7 @@ WIDE_BODY void away(inverse_state *t, const wide8l *lost, size_t round)
     const wide8 zero = {0};
     wide8 square, unit, kick;
     for (size_t i = 0; i < t->n; i++) {
-        const wide8 some = 0.02 * ((double)((5 * i * i + 3 * round) % 11) - 5.0) - zero;
+        const wide8 some = 0.02 * ((double)((5 * i * i + 3 * round) % 11) - 5.5) - zero;
         wide_choose(&stuck, &some, &zero, &kick);
         t->x[i] = l->w[i] + l->quotient * l->v[i] + l->quotient * kick;
     }
