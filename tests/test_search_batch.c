@@ -1,6 +1,7 @@
 /* Several points at once: values and gradients of one by one, whatever else is in the lanes. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "search/internal.h"
@@ -24,13 +25,30 @@ typedef struct {
     gsl_rng *rng;
 } side;
 
-/* The evaluator borrows the problem in *s. */
-static void side_init(side *s, tl_mask mask, size_t d, uint64_t n, size_t atoms, uint64_t seed)
+/* Maps of every kind: K = Q and another one, A between V and the sum and not. */
+static void draw_head(side *s, uint64_t seed)
 {
-    *s = (side){.f = search_fixture_make(TL_KIND_DOT, mask, d, -1, 2, n, atoms),
-                .rng = draw_stream(seed)};
+    tl_layer *layer = s->f.layer;
+    tl_head *head = layer->head;
+    const size_t dd = layer->d * layer->d;
+    double *const map[3] = {(double *)head->Q, (double *)head->V, malloc(dd * sizeof(double))};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < dd; i++) map[k][i] = 3.0 * gsl_rng_uniform(s->rng) - 1.5;
+    if (seed % 2)
+        head->K = map[2];
+    else
+        free(map[2]);
+    layer->value_factor = seed % 3 > 0;
+}
+
+/* The evaluator borrows the problem in *s. */
+static void side_init(side *s, tl_kind kind, tl_mask mask, size_t d, uint64_t n, size_t atoms,
+                      uint64_t seed)
+{
+    *s = (side){.f = search_fixture_make(kind, mask, d, -1, 2, n, atoms), .rng = draw_stream(seed)};
     tl_search_problem *problem = &s->f.problem;
-    problem->worst_a = seed % 2;
+    if (kind == TL_KIND_L2) draw_head(s, seed);
+    problem->worst_a = kind == TL_KIND_DOT && seed % 2;
     problem->norm_a = 1.5;
     const size_t capacity = tl_search_capacity(problem);
     cr_assert_eq(tl_evaluator_init(&s->ev, problem, capacity, UINT64_MAX, NULL), TL_OK);
@@ -63,9 +81,10 @@ static void place(lane *l, const tl_point *p)
         .p = p, .v = l->v, .warm = &l->warm, .gx = l->gx, .ga = l->ga, .gA = p->A ? l->gA : NULL};
 }
 
+/* Relative; of slopes of a logarithm that are next to nothing, absolute. */
 static double off(size_t count, const double *x, const double *y)
 {
-    double most = 0, size = 1e-300;
+    double most = 0, size = 1e-4;
     for (size_t i = 0; i < count; i++) {
         most = fmax(most, fabs(x[i] - y[i]));
         size = fmax(size, fabs(y[i]));
@@ -102,19 +121,27 @@ static void compare(side *s, const lane *l, const char *what)
 
 static const struct {
     const char *name;
+    tl_kind kind;
     tl_mask mask;
     size_t d;
     uint64_t n;
     size_t atoms;
 } rows[] = {
-    {"two atoms on a line", TL_MASK_NONE, 1, 1000, 2},
-    {"mean field", TL_MASK_NONE, 2, 0, 4},
-    {"few tokens", TL_MASK_NONE, 3, 6, 5},
-    {"eight atoms", TL_MASK_NONE, 4, 100, 8},
-    {"sixteen atoms", TL_MASK_NONE, 2, 10000, 16},
-    {"width 8", TL_MASK_NONE, 8, 50, 4},
-    {"causal", TL_MASK_CAUSAL, 2, 5, 5},
-    {"causal, one wide", TL_MASK_CAUSAL, 1, 9, 9},
+    {"two atoms on a line", TL_KIND_DOT, TL_MASK_NONE, 1, 1000, 2},
+    {"mean field", TL_KIND_DOT, TL_MASK_NONE, 2, 0, 4},
+    {"few tokens", TL_KIND_DOT, TL_MASK_NONE, 3, 6, 5},
+    {"eight atoms", TL_KIND_DOT, TL_MASK_NONE, 4, 100, 8},
+    {"sixteen atoms", TL_KIND_DOT, TL_MASK_NONE, 2, 10000, 16},
+    {"width 8", TL_KIND_DOT, TL_MASK_NONE, 8, 50, 4},
+    {"causal", TL_KIND_DOT, TL_MASK_CAUSAL, 2, 5, 5},
+    {"causal, one wide", TL_KIND_DOT, TL_MASK_CAUSAL, 1, 9, 9},
+    {"l2 on a line", TL_KIND_L2, TL_MASK_NONE, 1, 1000, 2},
+    {"l2, mean field", TL_KIND_L2, TL_MASK_NONE, 2, 0, 4},
+    {"l2, few tokens", TL_KIND_L2, TL_MASK_NONE, 3, 6, 5},
+    {"l2, eight atoms", TL_KIND_L2, TL_MASK_NONE, 4, 100, 8},
+    {"l2, width 8", TL_KIND_L2, TL_MASK_NONE, 8, 50, 4},
+    {"l2, causal", TL_KIND_L2, TL_MASK_CAUSAL, 2, 5, 5},
+    {"l2, blind to itself", TL_KIND_L2, TL_MASK_GENERAL, 1, 4, 4},
 };
 
 Test(search_batch, has_the_numbers_of_one_by_one)
@@ -123,7 +150,8 @@ Test(search_batch, has_the_numbers_of_one_by_one)
         for (uint64_t seed = 0; seed < 6; seed++) {
             side s;
             int taken = 0;
-            side_init(&s, rows[r].mask, rows[r].d, rows[r].n, rows[r].atoms, 900 + seed);
+            side_init(&s, rows[r].kind, rows[r].mask, rows[r].d, rows[r].n, rows[r].atoms,
+                      900 + seed);
             tl_evaluation e[TL_BATCH];
             for (int step = 0; step < 4; step++) {
                 for (size_t j = 0; j < TL_BATCH; j++) {
@@ -141,7 +169,9 @@ Test(search_batch, has_the_numbers_of_one_by_one)
                     compare(&s, &s.all[j], rows[r].name);
                 }
             }
-            cr_expect(taken >= 28, "%s: %d of 32 points in lanes", rows[r].name, taken);
+            /* saturated rows of kind l2 make blocks alike: ties */
+            cr_expect(taken >= (rows[r].kind == TL_KIND_L2 ? 24 : 28),
+                      "%s: %d of 32 points in lanes", rows[r].name, taken);
             side_clear(&s);
         }
 }
@@ -152,7 +182,7 @@ Test(search_batch, lanes_do_not_see_each_other)
     for (uint64_t seed = 0; seed < 8; seed++) {
         side s;
         lane alone;
-        side_init(&s, TL_MASK_NONE, 2, 1000, 4, 950 + seed);
+        side_init(&s, TL_KIND_DOT, TL_MASK_NONE, 2, 1000, 4, 950 + seed);
         for (size_t j = 0; j < TL_BATCH; j++) do
                 draw_point(&s, j);
             while (s.p[j].m != s.p[0].m || s.p[0].m < 3);
@@ -191,7 +221,7 @@ Test(search_batch, lets_no_larger_split_block_pass)
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
         side s;
         const size_t d = widths[w], atoms = d == 8 ? 4 : 5;
-        side_init(&s, TL_MASK_NONE, d, 1000, atoms, 980 + 2 * w);
+        side_init(&s, TL_KIND_DOT, TL_MASK_NONE, d, 1000, atoms, 980 + 2 * w);
         tl_batch *b = s.ev.batch;
         s.f.problem.objective = TL_OBJECTIVE_SPLIT_GAIN;
         s.f.settings.restarts = 2;
@@ -232,7 +262,7 @@ Test(search_batch, products_out_of_range)
 {
     for (int e = 60; e < 150; e += 5) {
         side s;
-        side_init(&s, TL_MASK_NONE, 2, 0, 3, 990); /* even: A is given */
+        side_init(&s, TL_KIND_DOT, TL_MASK_NONE, 2, 0, 3, 990); /* even: A is given */
         const tl_head *given = s.f.problem.layer->head;
         double *A = (double *)given->Q, *V = (double *)given->V;
         double x[6], alpha[3] = {-1, -1.2, -1.1}, norm;

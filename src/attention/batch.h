@@ -1,6 +1,7 @@
 /* Norms of the joint block, and their gradients, at eight measures side by side: a measure in each
  * lane of a vector, so that no operation waits for a sum over lanes and eight chains run at once.
- * One head of kind dot in short form (head->K NULL, no O, v = d), few atoms. What a lane comes to
+ * One head, no O, v = d, of kind dot in short form (head->K NULL) or of kind l2 with k = d, few
+ * atoms. What a lane comes to
  * depends on its measure alone, and on how many atoms the largest has. */
 #ifndef ATTENTION_BATCH_H
 #define ATTENTION_BATCH_H
@@ -34,7 +35,7 @@ double tl_batch_norm(const tl_batch *b, size_t lane);
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k);
 bool tl_batch_none_exceeds(const tl_batch *b, size_t lane);
 /* The right singular vector (m x d), and the gradient of log norm: gx m x d, ga m, gA d x d or
- * NULL. */
+ * NULL (kind dot). */
 void tl_batch_vector(const tl_batch *b, size_t lane, double *v);
 void tl_batch_gradient(const tl_batch *b, size_t lane, double *gx, double *ga, double *gA);
 

@@ -47,17 +47,31 @@ WIDE_BODY void spread(tl_batch *b, size_t m, size_t i, batch_sides *t)
     b->ga[i] += 0.5 * E;
 }
 
+/* Kind l2: slopes in the key of token l, which moves the logit and turns its own slope. */
+WIDE_BODY void pull(tl_batch *b, size_t d, size_t i, size_t l, const batch_sides *t,
+                    const wide8 *moved)
+{
+    const wide8 *query = b->query + i * d, *shift = b->shift + l * d, *turn = b->moved + l * d;
+    wide8 *out = b->pull + l * d;
+    for (size_t r = 0; r < d; r++)
+        out[r] +=
+            t->D[l] * moved[r] + t->S[l] * (query[r] - shift[r]) - t->rho[l] * (b->twice * turn[r]);
+}
+
 /* Token i: its pairs with all others. */
-WIDE_BODY void token(tl_batch *b, size_t m, size_t d, size_t i, const wide8 *u, const wide8 *value,
-                     wide8 *back)
+WIDE_BODY void token(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *u,
+                     const wide8 *value, wide8 *back)
 {
     const wide8 *right = b->v + i * d, *q = b->q + i * d, *left = u + i * d;
-    wide8 moved[BATCH_WIDTH], query[BATCH_WIDTH], keys[BATCH_WIDTH];
+    const wide8 *turned = l2 ? b->moved : b->v;
+    wide8 moved[BATCH_WIDTH], query[BATCH_WIDTH], keys[BATCH_WIDTH], room[BATCH_COORDINATES];
+    const size_t step = l2 ? d : 0;
+    const wide8 *slope = batch_slopes(b, m, d, l2, i, room);
     batch_sides t;
     batch_image(d, b->A, right, moved);
     for (size_t l = 0; l < m; l++) {
         batch_product(d, left, value + l * d, &t.S[l]);
-        batch_product(d, q, b->v + l * d, &t.W[l]);
+        batch_product(d, slope + l * step, b->v + l * d, &t.W[l]);
         batch_product(d, moved, b->key + l * d, &t.D[l]);
         batch_product(d, left, b->val + l * d, &t.rho[l]);
     }
@@ -65,32 +79,43 @@ WIDE_BODY void token(tl_batch *b, size_t m, size_t d, size_t i, const wide8 *u, 
     for (size_t r = 0; r < d; r++) query[r] = keys[r] = (wide8){0};
     for (size_t l = 0; l < m; l++) {
         batch_add(d, &t.S[l], b->key + l * d, query);
-        batch_add(d, &t.rho[l], b->v + l * d, query);
-        batch_add(d, &t.D[l], b->key + l * d, keys);
+        batch_add(d, &t.rho[l], turned + l * d, query);
         batch_add(d, &t.W[l], left, back + l * d);
+        if (l2) {
+            pull(b, d, i, l, &t, moved);
+            continue;
+        }
+        batch_add(d, &t.D[l], b->key + l * d, keys);
         batch_add(d, &t.D[l], moved, b->gx + l * d);
         batch_add(d, &t.S[l], q, b->gx + l * d);
     }
     batch_add_image_t(d, b->A, query, b->gx + i * d);
-    for (size_t r = 0; r < d; r++) {
+    for (size_t r = 0; !l2 && r < d; r++) {
         batch_add(d, &query[r], b->x + i * d, b->gA + r * d);
         batch_add(d, &keys[r], right, b->gA + r * d);
     }
 }
 
-WIDE_BODY void sides(tl_batch *b, size_t m, size_t d)
+WIDE_BODY void sides(tl_batch *b, size_t m, size_t d, bool l2)
 {
     wide8 u[BATCH_COORDINATES], value[BATCH_COORDINATES], back[BATCH_COORDINATES];
     const wide8 inverse = 1.0 / b->sigma;
     for (size_t i = 0; i < m * d; i++) {
         u[i] = b->u[i] * inverse;
         b->gx[i] = back[i] = (wide8){0};
+        if (l2) b->pull[i] = (wide8){0};
     }
     for (size_t i = 0; i < m; i++) b->ga[i] = (wide8){0};
     for (size_t i = 0; i < d * d; i++) b->gA[i] = (wide8){0};
-    for (size_t l = 0; l < m; l++) batch_image(d, b->V, b->v + l * d, value + l * d);
-    for (size_t i = 0; i < m; i++) token(b, m, d, i, u, value, back);
-    for (size_t l = 0; l < m; l++) batch_add_image_t(d, b->V, back + l * d, b->gx + l * d);
+    for (size_t l = 0; l < m; l++) {
+        batch_image(d, b->V, b->v + l * d, value + l * d);
+        if (l2) batch_image(d, b->K, b->v + l * d, b->moved + l * d);
+    }
+    for (size_t i = 0; i < m; i++) token(b, m, d, l2, i, u, value, back);
+    for (size_t l = 0; l < m; l++) {
+        batch_add_image_t(d, b->V, back + l * d, b->gx + l * d);
+        if (l2) batch_add_image_t(d, b->K, b->pull + l * d, b->gx + l * d);
+    }
 }
 
 WIDE_BODY void all_sides_told(tl_batch *b, bool known)

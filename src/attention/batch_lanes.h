@@ -18,21 +18,33 @@ struct tl_batch {
     wide8 *x;          /* m x d */
     wide8 *alpha;      /* m: log-masses, those of atom 0 behind the last */
     wide8 *present;    /* m: 1, and 0 behind the last */
-    wide8 *A, *V;      /* d x d */
+    wide8 *A, *V;      /* d x d: map of the queries, scale included; of the values */
     wide8 *q, *key, *val;
-    wide8 *P, *R;  /* m x m, as in tl_head_state */
-    wide8l *first; /* m x m: all bits where l is the ref of row i */
-    wide8 *split;  /* m: fourth powers */
-    wide8 *M, *S;  /* joint block, m split blocks */
-    wide8 *u, *v;  /* m x d */
-    wide8 limit;   /* fourth power of the norm, less what is lost by rounding */
-    wide8l below;  /* where that of no split block comes near */
-    wide8 sigma;   /* the norm */
+    bool l2;        /* kind l2, Q, K of width d: logits -|query - shift|^2 / (2 twice), where */
+    bool tied;      /* K = Q */
+    double twice;   /* 2 / sqrt k */
+    double *map;    /* d x d: V A, the map of the values */
+    wide8 *K;       /* d x d; A = twice Q */
+    wide8 *query;   /* m x d: twice (Q x - K x_0) */
+    wide8 *shift;   /* m x d: twice key, key = K (x - x_0) */
+    wide8 *against; /* m x d: K' shift, as q = K' query: d logit_il / d x_l = q_i - against_l */
+    wide8 *moved;   /* m x d: K v */
+    wide8 *pull;    /* m x d: slopes in keys */
+    wide8 *P, *R;   /* m x m, as in tl_head_state */
+    wide8l *first;  /* m x m: all bits where l is the ref of row i */
+    wide8 *split;   /* m: fourth powers */
+    wide8 *M, *S;   /* joint block, m split blocks */
+    wide8 *u, *v;   /* m x d */
+    wide8 limit;    /* fourth power of the norm, less what is lost by rounding */
+    wide8l below;   /* where that of no split block comes near */
+    wide8 sigma;    /* the norm */
     wide8 *gx, *ga, *gA;
     wide8 *work;  /* of tl_top_batch */
     void *buffer; /* owns all of them */
 };
 
+/* From tokens and masses to P, R, M, S and the fourth powers of split blocks. */
+void tl_batch_all_blocks(tl_batch *b);
 /* Gradient of u' J v / sigma into gx, ga, gA. */
 void tl_batch_all_sides(tl_batch *b);
 
@@ -84,36 +96,56 @@ WIDE_BODY void batch_add(size_t d, const wide8 *a, const wide8 *x, wide8 *y)
     for (size_t r = 0; r < d; r++) y[r] += *a * x[r];
 }
 
-/* f(b, m, d) for every width, which the compiler knows; `known`: and so it does the numbers of
- * atoms that are searched most. */
+/* d logit_il / d x_l, d apart for kind l2, else the same for all l. */
+WIDE_BODY const wide8 *batch_slopes(const tl_batch *b, size_t m, size_t d, bool l2, size_t i,
+                                    wide8 *room)
+{
+    const wide8 *q = b->q + i * d;
+    if (!l2) return q;
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < d; r++) room[l * d + r] = q[r] - b->against[l * d + r];
+    return room;
+}
+
+/* f(b, m, d, l2) for every width, which the compiler knows, and kind; `known`: and so it does the
+ * numbers of atoms that are searched most. */
 #define BATCH_BY_ATOMS(f, b, d, known)   \
     do {                                 \
         if ((known) && (b)->m == 2)      \
-            f(b, 2, d);                  \
+            f(b, 2, d, false);           \
         else if ((known) && (b)->m == 3) \
-            f(b, 3, d);                  \
+            f(b, 3, d, false);           \
         else if ((known) && (b)->m == 4) \
-            f(b, 4, d);                  \
+            f(b, 4, d, false);           \
         else                             \
-            f(b, (b)->m, d);             \
+            f(b, (b)->m, d, false);      \
+    } while (0)
+#define BATCH_BY_WIDTH(f, b, d, known)      \
+    do {                                    \
+        if ((b)->l2)                        \
+            f(b, (b)->m, d, true);          \
+        else if ((d) <= 2)                  \
+            BATCH_BY_ATOMS(f, b, d, known); \
+        else                                \
+            f(b, (b)->m, d, false);         \
     } while (0)
 #define BATCH_BY_SIZE(f, b, known)          \
     do {                                    \
         switch ((b)->d) {                   \
         case 1:                             \
-            BATCH_BY_ATOMS(f, b, 1, known); \
+            BATCH_BY_WIDTH(f, b, 1, known); \
             break;                          \
         case 2:                             \
-            BATCH_BY_ATOMS(f, b, 2, known); \
+            BATCH_BY_WIDTH(f, b, 2, known); \
             break;                          \
         case 3:                             \
-            f(b, (b)->m, 3);                \
+            BATCH_BY_WIDTH(f, b, 3, known); \
             break;                          \
         case 4:                             \
-            f(b, (b)->m, 4);                \
+            BATCH_BY_WIDTH(f, b, 4, known); \
             break;                          \
         default:                            \
-            f(b, (b)->m, 8);                \
+            BATCH_BY_WIDTH(f, b, 8, known); \
         }                                   \
     } while (0)
 

@@ -1,0 +1,171 @@
+/* The blocks of batch.h: images of the tokens, weights, joint block and split blocks. */
+#include <math.h>
+
+#include "attention/batch_lanes.h"
+#include "linalg/wide_exp.h"
+
+/* Largest difference of log-masses: sqrt(a_k / a_l) stays in range. */
+static const double FAR = 600.0;
+
+/* Images of the tokens, keys and values relative to atom 0. */
+WIDE_BODY void images(tl_batch *b, size_t m, size_t d)
+{
+    const double *bias = b->layer->head->bq, scale = b->layer->head->scale;
+    for (size_t i = 0; i < m; i++) {
+        const wide8 *x = b->x + i * d;
+        wide8 *key = b->key + i * d, *q = b->q + i * d;
+        for (size_t r = 0; r < d; r++) key[r] = x[r] - b->x[r];
+        batch_image(d, b->V, key, b->val + i * d);
+        batch_image(d, b->A, x, q);
+        for (size_t r = 0; bias && r < d; r++) q[r] += scale * bias[r];
+    }
+}
+
+/* And of kind l2. */
+WIDE_BODY void images_l2(tl_batch *b, size_t m, size_t d)
+{
+    wide8 origin[BATCH_WIDTH];
+    batch_image(d, b->K, b->x, origin);
+    for (size_t i = 0; i < m; i++) {
+        const wide8 *x = b->x + i * d;
+        wide8 *shift = b->shift + i * d, *query = b->query + i * d, off[BATCH_WIDTH];
+        for (size_t r = 0; r < d; r++) off[r] = x[r] - b->x[r];
+        batch_image(d, b->V, off, b->val + i * d);
+        batch_image(d, b->K, off, b->key + i * d);
+        for (size_t r = 0; r < d; r++) query[r] = shift[r] = b->twice * b->key[i * d + r];
+        if (!b->tied) {
+            batch_image(d, b->A, x, query);
+            for (size_t r = 0; r < d; r++) query[r] -= b->twice * origin[r];
+        }
+        for (size_t r = 0; r < d; r++) b->q[i * d + r] = b->against[i * d + r] = (wide8){0};
+        batch_add_image_t(d, b->K, query, b->q + i * d);
+        batch_add_image_t(d, b->K, shift, b->against + i * d);
+    }
+}
+
+WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, size_t i, size_t l, wide8 *out)
+{
+    if (!l2) {
+        batch_product(d, b->q + i * d, b->key + l * d, out);
+        return;
+    }
+    wide8 off[BATCH_WIDTH];
+    for (size_t r = 0; r < d; r++) off[r] = b->query[i * d + r] - b->shift[l * d + r];
+    batch_product(d, off, off, out);
+    *out *= -0.5 / b->twice;
+}
+
+/* Softmax of row i. */
+WIDE_BODY void weigh(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *root,
+                     const wide8 *inverse)
+{
+    const wide8 never = (wide8){0} - HUGE_VAL, none = {0};
+    wide8 *P = b->P + i * m, *R = b->R + i * m, top = never, sum = {0};
+    wide8l *first = b->first + i * m, seen = {0};
+    for (size_t l = 0; l < m; l++) {
+        logit(b, d, l2, i, l, &P[l]);
+        P[l] += b->alpha[l];
+        const wide8l here = b->present[l] > none;
+        wide_choose(&here, &P[l], &never, &P[l]);
+        if (b->layer->mask != TL_MASK_NONE && !tl_layer_sees(b->layer, i, l)) P[l] = never;
+        wide_largest(&P[l], &top);
+    }
+    for (size_t l = 0; l < m; l++) {
+        const wide8l here = P[l] >= top;
+        first[l] = here & ~seen;
+        seen |= here;
+        P[l] -= top;
+        wide_exp(&P[l]);
+        sum += P[l];
+    }
+    const wide8 share = 1.0 / sum, of_root = share * root[i];
+    for (size_t l = 0; l < m; l++) {
+        R[l] = P[l] * of_root * inverse[l];
+        P[l] *= share;
+    }
+    b->good &= sum < -never;
+}
+
+WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
+{
+    wide8 root[BATCH_ATOMS], inverse[BATCH_ATOMS], least = b->alpha[0], largest = least;
+    for (size_t l = 0; l < m; l++) {
+        const wide8l less = b->alpha[l] < least;
+        wide_choose(&less, &b->alpha[l], &least, &least);
+        wide_largest(&b->alpha[l], &largest);
+        root[l] = 0.5 * (b->alpha[l] - b->alpha[0]);
+        wide_exp(&root[l]);
+        inverse[l] = b->present[l] / root[l];
+        root[l] *= b->present[l];
+    }
+    b->good &= largest - least <= (wide8){0} + FAR;
+    if (l2)
+        images_l2(b, m, d);
+    else
+        images(b, m, d);
+    for (size_t i = 0; i < m; i++) weigh(b, m, d, l2, i, root, inverse);
+}
+
+/* Row i: the key terms R_il (V + values_l (d logit_il / d x_l)) of its blocks in M, and the query
+ * term S of the block on the diagonal. */
+WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
+{
+    const wide8 *p = b->P + i * m, *r = b->R + i * m, *present = b->present + i;
+    const wide8l *first = b->first + i * m;
+    wide8 values[BATCH_COORDINATES], keys[BATCH_COORDINATES], room[BATCH_COORDINATES];
+    const size_t step = l2 ? d : 0;
+    const wide8 *slope = batch_slopes(b, m, d, l2, i, room);
+    for (size_t a = 0; a < d; a++) {
+        batch_centre(m, p, first, d, b->val + a, values + a);
+        batch_centre(m, p, first, d, b->key + a, keys + a);
+    }
+    for (size_t a = 0; a < d; a++) {
+        wide8 cross[BATCH_WIDTH], *S = b->S + (i * d + a) * d, *M = b->M + (i * d + a) * m * d;
+        for (size_t c = 0; c < d; c++) S[c] = cross[c] = (wide8){0};
+        for (size_t l = 0; l < m; l++) {
+            const wide8 value = values[l * d + a], weighed = p[l] * value;
+            batch_add(d, &weighed, keys + l * d, cross);
+            for (size_t c = 0; c < d; c++)
+                M[l * d + c] = r[l] * (b->V[a * d + c] + value * slope[l * step + c]);
+        }
+        batch_add_image_t(d, b->A, cross, S);
+        for (size_t c = 0; c < d; c++) {
+            S[c] *= *present;
+            M[i * d + c] += S[c];
+        }
+    }
+}
+
+/* ||S'S||_F^2 of split block k, the fourth power of its norm at least. */
+WIDE_BODY void split(tl_batch *b, size_t d, size_t k)
+{
+    const wide8 *S = b->S + k * d * d;
+    wide8 squares = {0};
+    for (size_t r = 0; r < d; r++)
+        for (size_t c = r; c < d; c++) {
+            wide8 sum = S[r] * S[c];
+            for (size_t i = 1; i < d; i++) sum += S[i * d + r] * S[i * d + c];
+            squares += (r == c ? 1.0 : 2.0) * (sum * sum);
+        }
+    b->split[k] = squares;
+}
+
+WIDE_BODY void blocks(tl_batch *b, size_t m, size_t d, bool l2)
+{
+    weigh_all(b, m, d, l2);
+    for (size_t i = 0; i < m; i++) {
+        row(b, m, d, l2, i);
+        split(b, d, i);
+    }
+}
+
+WIDE_BODY void all_blocks_told(tl_batch *b, bool known)
+{
+    BATCH_BY_SIZE(blocks, b, known);
+}
+WIDE_VARIANTS_TOLD(all_blocks, (tl_batch * b), (b, true), (b, false))
+
+void tl_batch_all_blocks(tl_batch *b)
+{
+    WIDE_CALL(all_blocks, (b));
+}
