@@ -77,7 +77,9 @@ WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachine 2>/dev
 endif
 first_line = $(shell $(1) --version 2>/dev/null | head -n 1)
 COMPILER := $(call first_line,$(CC))$(if $(filter-out $(CC),$(WIDE_CC)),; vectors by $(call first_line,$(WIDE_CC)))
-compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(TL_CFLAGS) -Wno-double-promotion,$(CC) $(TL_CFLAGS))
+# valgrind 3.19 reads DWARF 4.
+WIDE_CFLAGS := $(TL_CFLAGS) $(if $(findstring clang,$(WIDE_CC)),-Wno-double-promotion -fdebug-default-version=4)
+compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(WIDE_CFLAGS),$(CC) $(TL_CFLAGS))
 
 # ---- libraries -----------------------------------------------------------------------------------
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')
@@ -164,7 +166,7 @@ FORCE:
 
 # ---- compiling -----------------------------------------------------------------------------------
 # Everything that decides what comes out of a compiler: objects depend on it.
-FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) $(PKG_CFLAGS) | $(WIDE_CC) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
+FLAGS_TEXT = $(CC) $(TL_CFLAGS) $(CFLAGS) $(PKG_CFLAGS) | $(WIDE_CC) $(WIDE_CFLAGS) | $(CXX) $(TL_CXXFLAGS) $(CXXFLAGS) | $(LDFLAGS) $(LIBS)
 
 # update FILE: replaces it by standard input when that differs.
 update = { mkdir -p $(BUILD) && cat > $(1).new; } && \

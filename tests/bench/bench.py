@@ -73,6 +73,7 @@ def evaluation(directory, m, d, aim):
     walks = {"ours": lambda: driver.walk("ours", driver.count),
              "dense": lambda: driver.walk("dense", 1 if large else DENSE_POINTS)}
     if row["lanes"] > 1:
+        row["beside_instructions"] = instructions(directory, m, d, beside=True)
         walks["beside"] = lambda: driver.walk("beside", driver.count)
     if torch_side:
         count = 1 if large else TORCH_POINTS
@@ -141,8 +142,10 @@ def print_evaluations(rows):
               + ", ".join(f"{part} {bound[part] * 1e6:.3g}"
                           for part in ("throughput", "divider", "chain")))
         if "beside" in row:
+            count = (f", {row['beside_instructions']:.0f} instructions"
+                     if row["beside_instructions"] else "")
             print(f"{'':7}  side by side: bound {bound['beside'] * 1e6:.3g}, "
-                  f"{row['beside_share']:.0%} of the time")
+                  f"{row['beside_share']:.0%} of the time{count}")
         if "torch" in row and row["aim"]:
             word = "reached" if row["torch_ratio"]["median"] >= row["aim"] else "missed"
             forms = "; ".join(f"{form} {seconds * 1e6:.4g}"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What is kept of a benchmark: bench.json, two plots, and the table in README.md.
+"""What is kept of a benchmark: bench.json, two plots, and the tables in README.md and OUTPUT/README.md.
 
-    publish.py --check OUTPUT    whether the table in README.md is that of OUTPUT/bench.json"""
+    publish.py --check OUTPUT    whether the tables are those of OUTPUT/bench.json"""
 import json
 import pathlib
 import subprocess
@@ -16,40 +16,58 @@ BEGIN, END = "<!-- table of results/bench -->", "<!-- end of the table -->"
 ASCENTS = "<!-- table of ascents -->"
 
 
-def table(result):
-    rows = [BEGIN, "| kernel, one thread | time | share of a large product's rate | of its bound | torch takes |",
-            "|---|---|---|---|---|"]
+def evaluation_rows(result, shown):
+    """Kernel, time, share of the peak, share of the bound, torch."""
     for r in result["evaluation"]:
-        for side, share, what in (("ours", "bound_share", "value and gradient, {m} atoms in dimension {d}"),
-                                  ("beside", "beside_share", "the same, one of eight side by side as in a search")):
-            if side not in r:
-                continue
+        what = "value and gradient, {m} atoms in dimension {d}".format(**r)
+        sides = [("ours", "bound_share", what), ("beside", "beside_share", what + ", one of eight side by side")]
+        for side, share, name in shown([side for side in sides if side[0] in r]):
             time = r[side]["median"]
             torch = f"{r['torch']['median'] / time:.0f} times as long" if "torch" in r else "not measured"
-            rows.append(f"| {what.format(**r)} | {time * 1e6:.3g} us | "
-                        f"{r['operations'] / time / r['peak']:.0%} | {r[share]:.0%} | {torch} |")
+            yield (name, f"{time * 1e6:.3g} us", f"{r['operations'] / time / r['peak']:.0%}", f"{r[share]:.0%}", torch)
+
+
+def layer_rows(result, shown):
     for r in result["layers"]:
-        if "torch" not in r or r["precision"] != "mixed":  # the default
+        if "torch" not in r or r["precision"] != "mixed" or not shown(r):  # mixed: the default
             continue
         least = "" if r["torch"]["reached"] else "more than "
-        rows.append(
-            f"| norm to 1e-6, width {r['d']}, {r['heads']} head{'s' * (r['heads'] > 1)}, "
-            f"n = {r['n']}{', causal' * (r['mask'] == 'causal')} | "
-            f"{r['seconds']:.2g} s | {r['share']:.0%} | the same | {least}{r['torch_ratio']:.0f} times as long |")
-    return "\n".join(rows + [END])
+        yield (f"norm to 1e-6, width {r['d']}, {r['heads']} head{'s' * (r['heads'] > 1)}, "
+               f"n = {r['n']}{', causal' * (r['mask'] == 'causal')}", f"{r['seconds']:.2g} s", f"{r['share']:.0%}",
+               f"{r['share']:.0%}", f"{least}{r['torch_ratio']:.0f} times as long")
+
+
+def markdown(head, rows):
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join([BEGIN, *("| " + " | ".join(line) + " |" for line in lines), END])
+
+
+def table(result):
+    """Everything."""
+    head = ("kernel, one thread", "time", "share of a large product's rate", "of its bound", "torch takes")
+    return markdown(head, [*evaluation_rows(result, lambda sides: sides), *layer_rows(result, lambda r: True)])
+
+
+def small_table(result):
+    """As a search and a measured layer meet them."""
+    rows = [*evaluation_rows(result, lambda sides: sides[-1:]),
+            *layer_rows(result, lambda r: (r["d"], r["n"]) in ((768, 128), (768, 512), (64, 2048)))]
+    return markdown(("kernel, one thread", "time", "of its bound", "torch takes"), [(w, t, b, o) for w, t, _, b, o in rows])
 
 
 def between(path, begin, end):
     text = path.read_text()
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"{path}: expected one '{begin}' and one '{end}'")
-    return text[text.index(begin):text.index(end) + len(end)]
+    if text.count(begin) != 1 or end not in text[text.index(begin):]:
+        sys.exit(f"{path}: expected one '{begin}' and '{end}' behind it")
+    at = text.index(begin)
+    return text[at:text.index(end, at) + len(end)]
 
 
 def tables(result, output):
     """Each file, its table now and what it should be."""
     ascents_table = "\n".join([ASCENTS, *ascents.table(result["panel"]), END])
-    for path, begin, new in ((README, BEGIN, table(result)), (output / "README.md", ASCENTS, ascents_table)):
+    own = output / "README.md"
+    for path, begin, new in ((README, BEGIN, small_table(result)), (own, BEGIN, table(result)), (own, ASCENTS, ascents_table)):
         yield path, between(path, begin, END), new
 
 

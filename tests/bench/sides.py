@@ -52,17 +52,19 @@ def exponent(sizes, times):
     return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / sum((x - mx) ** 2 for x in xs)
 
 
-def instructions(directory, m, d, count=6):
-    """Instructions of one evaluation by callgrind (no wide vectors beyond AVX2 there); None
-    without valgrind."""
+def instructions(directory, m, d, beside=False):
+    """Instructions of one evaluation, alone or of eight side by side, by callgrind (no wide vectors
+    beyond AVX2 there); None without valgrind."""
     if not shutil.which("valgrind"):
         return None
+    count = 16 if beside else 6
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-         "--toggle-collect=tl_evaluate", str(directory / "evaluate"), str(m), str(d), str(count),
-         "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True)
+         "--toggle-collect=tl_evaluate" + "_all" * beside, str(directory / "evaluate"), str(m),
+         str(d), str(count), "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not found:
         sys.exit("bench: callgrind failed")
-    return int(found.group(1)) / (2 * count - 1)  # a climb of count points, then all again
+    # alone: a climb of count points, then all again
+    return int(found.group(1)) / (count if beside else 2 * count - 1)
