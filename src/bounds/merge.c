@@ -17,6 +17,17 @@ typedef struct {
     double g, e, lambda; /* e = exp(-2l) */
 } row;
 
+/* Of numbers: fmin and fmax are calls, for the sake of NAN. */
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* exp(-2l) (F + (lambda - 1) w^2) over a box of P, q, k: P the mass at s = 1, q at x = 1, k the
  * cosine of u and b. */
 static double joint_upper(const void *context, const double *lo, const double *hi)
@@ -26,17 +37,17 @@ static double joint_upper(const void *context, const double *lo, const double *h
     const double s0 = 1 - q1, s1 = 1 - q0;
     /* |u + t a|^2 at x = 1 and at x = -1: the second is convex in q. */
     const double plus = 1 + 4 * g * s1 * (hi[2] + g * s1);
-    const double minus = 1 + fmax(4 * g * q0 * (g * q0 - lo[2]), 4 * g * q1 * (g * q1 - lo[2]));
+    const double minus = 1 + larger(4 * g * q0 * (g * q0 - lo[2]), 4 * g * q1 * (g * q1 - lo[2]));
     /* Masses of the four corners, coupled as well as possible and as badly. */
-    const double near = fmin(p1, q1) * plus + fmax(p1 - q0, 0) * minus +
-                        e * (fmax(q1 - p0, 0) * plus + fmin(1 - p0, s1) * minus);
-    const double far = fmax(p1 - s0, 0) * plus + fmin(p1, s1) * minus +
-                       e * (fmin(q1, 1 - p0) * plus + fmax(1 - p0 - q0, 0) * minus);
-    const double product = q0 <= 0.5 && q1 >= 0.5 ? 0.25 : fmax(q0 * s1, q1 * s0);
+    const double near = smaller(p1, q1) * plus + larger(p1 - q0, 0) * minus +
+                        e * (larger(q1 - p0, 0) * plus + smaller(1 - p0, s1) * minus);
+    const double far = larger(p1 - s0, 0) * plus + smaller(p1, s1) * minus +
+                       e * (smaller(q1, 1 - p0) * plus + larger(1 - p0 - q0, 0) * minus);
+    const double product = q0 <= 0.5 && q1 >= 0.5 ? 0.25 : larger(q0 * s1, q1 * s0);
     const double sum = q1 * sqrt(plus) + s1 * sqrt(minus);
-    const double w2 = fmin(sum * sum, 1 + 4 * g * g * product);
+    const double w2 = smaller(sum * sum, 1 + 4 * g * g * product);
 
-    return (1 - p0 + p0 * e) * fmax(near, far) + (r->lambda - 1) * e * w2;
+    return (1 - p0 + p0 * e) * larger(near, far) + (r->lambda - 1) * e * w2;
 }
 
 /* Bounds S(lambda) of n |N|_2^2 + (lambda - 1) |N|_1^2 over the rows N. */
