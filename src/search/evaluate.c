@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/block.h"
 #include "search/internal.h"
 
 /* Below this many entries the joint block is written out: its products are then cheaper than
@@ -68,14 +69,13 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
 static void block_apply(const void *self, const double *x, double *y)
 {
     const tl_evaluator *ev = self;
-    for (size_t i = 0; i < ev->rows; i++) y[i] = tl_dot(ev->cols, ev->M + i * ev->cols, x);
+    tl_block_apply(ev->rows, ev->cols, ev->M, x, y);
 }
 
 static void block_apply_t(const void *self, const double *y, double *x)
 {
     const tl_evaluator *ev = self;
-    memset(x, 0, ev->cols * sizeof(double));
-    for (size_t i = 0; i < ev->rows; i++) tl_axpy(ev->cols, y[i], ev->M + i * ev->cols, x);
+    tl_block_apply_t(ev->rows, ev->cols, ev->M, y, x);
 }
 
 static void structured_apply(const void *self, const double *x, double *y)
