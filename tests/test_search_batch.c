@@ -169,9 +169,11 @@ Test(search_batch, has_the_numbers_of_one_by_one)
                     compare(&s, &s.all[j], rows[r].name);
                 }
             }
-            /* saturated rows of kind l2 make blocks alike: ties */
-            cr_expect(taken >= (rows[r].kind == TL_KIND_L2 ? 24 : 28),
-                      "%s: %d of 32 points in lanes", rows[r].name, taken);
+            /* the first of an ascent: wider blocks have a far start, saturated ones are alike */
+            const int least = rows[r].d * rows[r].atoms > 8 ? 8
+                              : rows[r].kind == TL_KIND_L2  ? 24
+                                                            : 28;
+            cr_expect(taken >= least, "%s: %d of 32 points in lanes", rows[r].name, taken);
             side_clear(&s);
         }
 }

@@ -137,7 +137,7 @@ Test(top_small, columns_that_hardly_meet)
         cr_expect(fabs(sigma - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g", e, sigma - 1);
         for (size_t i = 0; i < 4; i++) lanes[i] = M[i] - (wide8){0};
         cr_assert_leq(tl_top_batch_room(2), 64u);
-        tl_top_batch(2, 2, lanes, &used, left, right, &top, &told, work);
+        tl_top_batch(2, 2, lanes, &used, 1, left, right, &top, &told, work);
         cr_expect(told[0] && fabs(top[0] - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g in lanes", e,
                   top[0] - 1);
     }
@@ -166,7 +166,7 @@ Test(top_small, lanes_of_which_nothing_is_left)
             for (size_t i = 0; i < n * n; i++) dense[i] = M[i][7];
             double right;
             cr_assert_eq(tl_top_small(n, n, dense, left, top, &right, &rounds), TL_OK);
-            tl_top_batch(n, n, M, &used, u, v, &sigma, &told, work);
+            tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
             for (size_t l = 0; l < 8 && e; l++)
                 cr_expect(told[l] && fabs(sigma[l] / right - 1) <= 1e-13, "%zu, 1e%d: off by %g", n,
                           -8 * e - (int)l, sigma[l] / right - 1);
@@ -189,7 +189,7 @@ static void from_below(size_t n, size_t at, size_t k, double entry, bool cold)
     for (size_t i = 0; i < n; i++) v[i] = right[i] - (wide8){0};
     const tl_status status = tl_top_small(n, n, dense, left, right, &top, &rounds);
     cr_expect(status || fabs(top - norm) <= 1e-15, "%zu, %zu like %zu: %g", n, at, k, top);
-    tl_top_batch(n, n, M, &used, u, v, &sigma, &told, work);
+    tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
     cr_expect(!told[0] || fabs(sigma[0] - norm) <= 1e-15, "%zu, %zu like %zu: %g in lanes", n, at,
               k, sigma[0]);
 }

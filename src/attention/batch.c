@@ -15,6 +15,9 @@ static const double LEAST = 1e-280, ROUNDING = 1e-12;
 /* Coordinates, and their squares times V: past this, products of two of them leave the range. */
 static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
 
+/* Lanes whose top pairs are worth M'M. */
+enum { MANY = 6 };
+
 /* Kind l2 of width d, one head. */
 static bool takes_l2(const tl_layer *layer)
 {
@@ -24,9 +27,9 @@ static bool takes_l2(const tl_layer *layer)
            head->v == d && (d <= 4 || d == BATCH_WIDTH);
 }
 
-bool tl_batch_takes(const tl_layer *layer, size_t m)
+size_t tl_batch_atoms(const tl_layer *layer)
 {
-    return (tl_few_takes(layer) || takes_l2(layer)) && m >= 2 && m * layer->d <= BATCH_COORDINATES;
+    return tl_few_takes(layer) || takes_l2(layer) ? BATCH_COORDINATES / layer->d : 0;
 }
 
 void tl_batch_free(tl_batch *b)
@@ -157,7 +160,7 @@ void tl_batch_norms(tl_batch *b, bool gradient)
     wide8l told;
     b->good = b->used;
     tl_batch_all_blocks(b);
-    tl_top_batch(md, md, b->M, &b->good, b->u, b->v, &b->sigma, &told, b->work);
+    tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->sigma, &told, b->work);
     b->good &= told;
     WIDE_CALL(compare, (b));
     if (gradient) tl_batch_all_sides(b);

@@ -1,8 +1,8 @@
 /* Norms of the joint block, and their gradients, at eight measures side by side: a measure in each
  * lane of a vector, so that no operation waits for a sum over lanes and eight chains run at once.
  * One head, no O, v = d, of kind dot in short form (head->K NULL) or of kind l2 with k = d, few
- * atoms. What a lane comes to
- * depends on its measure alone, and on how many atoms the largest has. */
+ * atoms. What a lane comes to depends on its measure alone, and on how many atoms the largest has;
+ * above 16 columns whether it is known depends on the others too. */
 #ifndef ATTENTION_BATCH_H
 #define ATTENTION_BATCH_H
 
@@ -12,8 +12,8 @@ enum { TL_BATCH = 8 };
 
 typedef struct tl_batch tl_batch;
 
-/* Whether this layer with up to m atoms is of that kind. */
-bool tl_batch_takes(const tl_layer *layer, size_t m);
+/* The most atoms of a measure, 0 where the layer is not of that kind. */
+size_t tl_batch_atoms(const tl_layer *layer);
 /* Borrows the layer, whose kind, head and mask stay. NULL: out of memory. */
 tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max);
 void tl_batch_free(tl_batch *b);

@@ -9,6 +9,7 @@
 
 typedef struct {
     size_t rows, cols;
+    size_t least; /* of top_batch.h */
     const wide8 *M;
     wide8 *u, *v, *w, *back,
         *work;                /* v of length 1; u = M v; w = scale M'u - quotient v; back: M'u */

@@ -122,18 +122,22 @@ WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
         lanes_ritz(t, &mask);
     }
     const wide8l left = t->open & ~t->told;
-    if (lanes_any(&left)) {
+    size_t count = 0;
+    for (size_t l = 0; l < 8; l++) count += left[l] != 0;
+    if (count >= (t->cols > DIRECT ? t->least : 1)) {
         lanes_rounds(t, known);
         lanes_products(t, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
 }
 /* tl_top_batch; known: as in lanes_rounds. */
-WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, wide8 *u,
-                           wide8 *v, wide8 *sigma, wide8l *told, wide8 *work, bool known)
+WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
+                           size_t least, wide8 *u, wide8 *v, wide8 *sigma, wide8l *told,
+                           wide8 *work, bool known)
 {
     top_lanes t = {.rows = rows,
                    .cols = cols,
+                   .least = least,
                    .M = M,
                    .u = u,
                    .v = v,

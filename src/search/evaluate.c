@@ -58,8 +58,10 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
     }
     const bool spectral = problem->norm == TL_NORM_2 && (problem->objective == TL_OBJECTIVE_NORM ||
                                                          problem->objective == TL_OBJECTIVE_JOINT);
-    if (!status && spectral && tl_batch_takes(layer, capacity) &&
-        !(ev->batch = tl_batch_alloc(layer, capacity)))
+    const size_t least = tl_search_ordered(problem) ? capacity : 2, most = tl_batch_atoms(layer);
+    ev->batch_atoms = capacity < most ? capacity : most;
+    if (!status && spectral && ev->batch_atoms >= least &&
+        !(ev->batch = tl_batch_alloc(layer, ev->batch_atoms)))
         status = TL_ERR_MEMORY;
     if (status == TL_ERR_MEMORY)
         (void)tl_fail(err, status, "no memory for a search with %zu atoms", capacity);

@@ -5,9 +5,11 @@
 
 #include "search/internal.h"
 
-/* Fewer points than this are faster one by one; columns of the joint block up to which two of them
- * are not. */
-enum { LEAST_LANES = 4, FEW_COLUMNS = 8 };
+/* Fewer points with joint blocks of so many columns are faster one by one. */
+static size_t least_lanes(size_t columns)
+{
+    return columns <= 8 ? 2 : columns <= 16 ? 4 : 6;
+}
 
 size_t tl_evaluator_lanes(const tl_evaluator *ev)
 {
@@ -52,17 +54,26 @@ static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
 
 void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
 {
-    const size_t columns = e->p->m * e->p->d;
-    if (!ev->batch || count < (columns <= FEW_COLUMNS ? 2 : LEAST_LANES)) {
-        for (size_t i = 0; i < count; i++) evaluate_one(ev, &e[i]);
-        return;
-    }
-    tl_batch_clear(ev->batch);
-    for (size_t i = 0; i < count; i++) {
+    size_t lanes[TL_BATCH], used = 0, columns = 0;
+    for (size_t i = 0; ev->batch && i < count; i++) {
         const tl_point *p = e[i].p;
-        tl_batch_put(ev->batch, i, p->m, p->x, p->log_mass, p->A,
-                     *e[i].warm == p->m ? e[i].v : NULL);
+        if (p->m > ev->batch_atoms) continue;
+        if (p->m * p->d > columns) columns = p->m * p->d;
+        lanes[used++] = i;
+    }
+    if (used < least_lanes(columns)) used = 0;
+    for (size_t i = 0, next = 0; i < count; i++)
+        if (next < used && lanes[next] == i)
+            next++;
+        else
+            evaluate_one(ev, &e[i]);
+    if (!used) return;
+    tl_batch_clear(ev->batch);
+    for (size_t j = 0; j < used; j++) {
+        const tl_evaluation *f = &e[lanes[j]];
+        const tl_point *p = f->p;
+        tl_batch_put(ev->batch, j, p->m, p->x, p->log_mass, p->A, *f->warm == p->m ? f->v : NULL);
     }
     tl_batch_norms(ev->batch, true);
-    for (size_t i = 0; i < count; i++) take_lane(ev, i, &e[i]);
+    for (size_t j = 0; j < used; j++) take_lane(ev, j, &e[lanes[j]]);
 }

@@ -65,6 +65,7 @@ typedef struct {
     uint64_t used, budget;
     uint64_t steps;     /* of Lanczos or inverse iteration, over all single evaluations */
     tl_batch *batch;    /* NULL: several points are evaluated one by one */
+    size_t batch_atoms; /* points with more are so in any case */
     double target;      /* of a measurement: the log of the objective that is waited for .. */
     uint64_t target_at; /* .. and the evaluation that first reached it; 0: none */
 } tl_evaluator;
