@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/block.h"
 #include "support/draws.h"
 #include "tightlip/linalg.h"
 
@@ -145,5 +146,42 @@ Test(linalg_small, products_keep_their_order)
         const size_t other = other_bits(rng, tb, m, n, k);
         cr_assert_eq(other, 0, "%zu x %zu x %zu, '%c': %zu elements differ", m, n, k, tb, other);
     }
+    gsl_rng_free(rng);
+}
+
+/* Sums of n terms whose sizes add up to `size`. */
+static bool near(size_t n, double sum, double right, double size)
+{
+    return fabs(sum - right) <= (double)n * DBL_EPSILON * size;
+}
+
+/* Rows, columns and rests of every length; nothing behind them is written. */
+Test(linalg_small, block_products_are_their_definition)
+{
+    enum { LONG = 40 };
+    gsl_rng *rng = draw_stream(13);
+    for (size_t rows = 1; rows < LONG; rows++)
+        for (size_t cols = 1; cols < LONG; cols++) {
+            double M[LONG * LONG], x[LONG], y[LONG], to_y[LONG + 1], to_x[LONG + 1];
+            for (size_t i = 0; i < rows * cols; i++) M[i] = draw_entry(rng);
+            for (size_t j = 0; j < cols; j++) x[j] = draw_entry(rng);
+            for (size_t i = 0; i < rows; i++) y[i] = draw_entry(rng);
+            to_y[rows] = to_x[cols] = 7;
+            tl_block_apply(rows, cols, M, x, to_y);
+            tl_block_apply_t(rows, cols, M, y, to_x);
+            for (size_t i = 0; i < rows; i++) {
+                double sum = 0, size = 0;
+                for (size_t j = 0; j < cols; j++) sum += M[i * cols + j] * x[j];
+                for (size_t j = 0; j < cols; j++) size += fabs(M[i * cols + j] * x[j]);
+                cr_assert(near(cols, to_y[i], sum, size), "%zu x %zu, row %zu", rows, cols, i);
+            }
+            for (size_t j = 0; j < cols; j++) {
+                double sum = 0, size = 0;
+                for (size_t i = 0; i < rows; i++) sum += M[i * cols + j] * y[i];
+                for (size_t i = 0; i < rows; i++) size += fabs(M[i * cols + j] * y[i]);
+                cr_assert(near(rows, to_x[j], sum, size), "%zu x %zu, column %zu", rows, cols, j);
+            }
+            cr_assert(to_y[rows] >= 7 && to_x[cols] >= 7, "%zu x %zu", rows, cols);
+        }
     gsl_rng_free(rng);
 }

@@ -108,7 +108,7 @@ def evaluation(directory, m, d, aim):
     for side, taken in times.items():
         row[side] = spread(taken)
         row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])
-    row["search"] = lines(directory / "search", "rate", m, d, 400)[0]
+    row["search"] = lines(directory / "search", "rate", m, d, 4000)[0]
     return row
 
 
