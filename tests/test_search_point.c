@@ -93,3 +93,32 @@ Test(search_point, the_largest_split_block_is_taken)
     }
     gsl_rng_free(rng);
 }
+
+/* What is drawn first does not hang on how a compiler orders arguments: the token, then how far. */
+Test(search_point, one_token_moves_in_the_order_of_draws)
+{
+    search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_CAUSAL, 1, 1, 1e3, 5, 5);
+    gsl_rng *rng = draw_stream(23);
+    size_t seen = 0;
+    tl_point p;
+    cr_assert(tl_point_init(&p, 5, 1, false));
+    for (int i = 0; i < DRAWS; i++) {
+        gsl_rng *same = gsl_rng_clone(rng);
+        p.m = 5;
+        p.integral = true;
+        for (size_t k = 0; k < 5; k++) {
+            p.x[k] = 0;
+            p.count[k] = 1;
+        }
+        const bool shaken = gsl_rng_uniform_int(same, 8) == 1;
+        const size_t token = gsl_rng_uniform_int(same, 5);
+        cr_assert_eq(tl_move_random(&f.problem, rng, &p), TL_OK);
+        for (size_t k = 0; shaken && k < 5; k++) cr_expect((p.x[k] != 0) == (k == token));
+        seen += shaken;
+        gsl_rng_free(same);
+    }
+    cr_expect(seen > DRAWS / 16);
+    tl_point_clear(&p);
+    gsl_rng_free(rng);
+    search_fixture_clear(&f);
+}

@@ -66,8 +66,8 @@ static void move_relocate(const tl_search_problem *problem, gsl_rng *rng, tl_poi
 
 static void move_mass(gsl_rng *rng, tl_point *p)
 {
-    p->log_mass[pick(rng, p->m)] +=
-        log_uniform(rng, 0.1, 6.0) * (gsl_rng_uniform(rng) < 0.5 ? -1 : 1);
+    const double size = log_uniform(rng, 0.1, 6.0), sign = gsl_rng_uniform(rng) < 0.5 ? -1 : 1;
+    p->log_mass[pick(rng, p->m)] += size * sign;
 }
 
 static void move_shake(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
@@ -186,12 +186,14 @@ static void move_copy(gsl_rng *rng, tl_point *p, size_t k, size_t longest)
 /* Every token stands where it stands: places and order change, their number does not. */
 static tl_status move_ordered(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
 {
+    double *x; /* drawn before the size: compilers order arguments differently */
     switch (gsl_rng_uniform_int(rng, p->m > 1 ? 8 : 3)) {
     case 0:
         move_relocate(problem, rng, p);
         break;
     case 1:
-        shake_atom(problem, rng, log_uniform(rng, 1e-3, 1.0), p->x + pick(rng, p->m) * p->d);
+        x = p->x + pick(rng, p->m) * p->d;
+        shake_atom(problem, rng, log_uniform(rng, 1e-3, 1.0), x);
         break;
     case 2:
         move_shake(problem, rng, p);
