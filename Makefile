@@ -69,9 +69,9 @@ TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMO
 # Sources compiled for every vector width (linalg/wide.h): by clang where it takes the same flags,
 # since gcc keeps vectors wider than the processor's in memory. The bits are the same.
 WIDE_C := $(shell grep -lE 'WIDE_CALL|wide_variants\.h|bound\.h' $(LIB_C) $(TEST_C) $(BENCH_C))
-ONE_COMPILER := $(CC_IS_CLANG)$(foreach f,-fsanitize --coverage -flto,$(findstring $(f),$(CFLAGS)))
+ONE_COMPILER := $(CC_IS_CLANG)$(foreach f,-fsanitize --coverage -fprofile -flto,$(findstring $(f),$(CFLAGS)))
 ifndef WIDE_CC
-WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachine 2>/dev/null | \
+override WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachine 2>/dev/null | \
     grep -q '^x86_64' && echo 'int x;' | $(CLANG) $(TL_CFLAGS) -Wno-double-promotion $(CFLAGS) -x c \
     -c - -o /dev/null 2>/dev/null && echo '$(CLANG)')),$(CC))
 endif
