@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/block.h"
 #include "support/draws.h"
 #include "tightlip/linalg.h"
 
@@ -167,8 +166,8 @@ Test(linalg_small, block_products_are_their_definition)
             for (size_t j = 0; j < cols; j++) x[j] = draw_entry(rng);
             for (size_t i = 0; i < rows; i++) y[i] = draw_entry(rng);
             to_y[rows] = to_x[cols] = 7;
-            tl_block_apply(rows, cols, M, x, to_y);
-            tl_block_apply_t(rows, cols, M, y, to_x);
+            tl_gemv(rows, cols, M, x, to_y);
+            tl_gemv_t(rows, cols, M, y, to_x);
             for (size_t i = 0; i < rows; i++) {
                 double sum = 0, size = 0;
                 for (size_t j = 0; j < cols; j++) sum += M[i * cols + j] * x[j];

@@ -20,6 +20,11 @@ void tl_gemm(char ta, char tb, size_t m, size_t n, size_t k, double alpha, const
 void tl_gemm_single(char ta, char tb, size_t m, size_t n, size_t k, float alpha, const float *a,
                     size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
 
+/* y = M x and x = M'y, M rows x cols, tight: for some dozen columns, where a BLAS call costs more
+ * than the arithmetic. Orders of sums depend on shapes alone. Cost: 2 rows cols. */
+void tl_gemv(size_t rows, size_t cols, const double *M, const double *x, double *y);
+void tl_gemv_t(size_t rows, size_t cols, const double *M, const double *y, double *x);
+
 /* Derivative of the softmax, row by row: t_ij <- p_ij (t_ij - sum_l p_il t_il), from the tangents
  * of the logits to those of the weights (the map is its own adjoint). Rows ldp and ldt apart. */
 void tl_softmax_tangent(size_t rows, size_t cols, const double *p, size_t ldp, double *t,

@@ -49,10 +49,12 @@ WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, size_t i, size_t l, w
         batch_product(d, b->q + i * d, b->key + l * d, out);
         return;
     }
-    wide8 off[BATCH_WIDTH];
-    for (size_t r = 0; r < d; r++) off[r] = b->query[i * d + r] - b->shift[l * d + r];
-    batch_product(d, off, off, out);
-    *out *= -0.5 / b->twice;
+    wide8 square = {0};
+    for (size_t r = 0; r < d; r++) {
+        const wide8 off = b->query[i * d + r] - b->shift[l * d + r];
+        square += off * off;
+    }
+    *out = square * (-0.5 / b->twice);
 }
 
 /* Softmax of row i. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/block.h"
 #include "search/internal.h"
 
 /* Below this many entries the joint block is written out: its products are then cheaper than
@@ -71,13 +70,13 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
 static void block_apply(const void *self, const double *x, double *y)
 {
     const tl_evaluator *ev = self;
-    tl_block_apply(ev->rows, ev->cols, ev->M, x, y);
+    tl_gemv(ev->rows, ev->cols, ev->M, x, y);
 }
 
 static void block_apply_t(const void *self, const double *y, double *x)
 {
     const tl_evaluator *ev = self;
-    tl_block_apply_t(ev->rows, ev->cols, ev->M, y, x);
+    tl_gemv_t(ev->rows, ev->cols, ev->M, y, x);
 }
 
 static void structured_apply(const void *self, const double *x, double *y)

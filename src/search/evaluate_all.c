@@ -54,7 +54,7 @@ static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
 
 void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
 {
-    size_t lanes[TL_BATCH], used = 0, columns = 0;
+    size_t lanes[TL_BATCH] = {0}, used = 0, columns = 0;
     for (size_t i = 0; ev->batch && i < count; i++) {
         const tl_point *p = e[i].p;
         if (p->m > ev->batch_atoms) continue;

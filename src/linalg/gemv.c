@@ -1,6 +1,5 @@
-#include "linalg/block.h"
-
 #include "linalg/wide.h"
+#include "tightlip/linalg.h"
 
 /* Four rows at a time share what is read of x. */
 WIDE_BODY void some_rows(size_t count, size_t cols, const double *M, const double *x, double *y)
@@ -55,12 +54,12 @@ WIDE_BODY void apply_t_body(size_t rows, size_t cols, const double *M, const dou
 WIDE_VARIANTS(apply_t, (size_t rows, size_t cols, const double *M, const double *y, double *x),
               (rows, cols, M, y, x))
 
-void tl_block_apply(size_t rows, size_t cols, const double *M, const double *x, double *y)
+void tl_gemv(size_t rows, size_t cols, const double *M, const double *x, double *y)
 {
     WIDE_CALL(apply, (rows, cols, M, x, y));
 }
 
-void tl_block_apply_t(size_t rows, size_t cols, const double *M, const double *y, double *x)
+void tl_gemv_t(size_t rows, size_t cols, const double *M, const double *y, double *x)
 {
     WIDE_CALL(apply_t, (rows, cols, M, y, x));
 }
