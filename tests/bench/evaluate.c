@@ -30,7 +30,7 @@ typedef struct {
 } answer;
 
 typedef struct {
-    size_t m, d, count;
+    size_t m, d, count, lanes;
     bench_problem base;
     tl_point *points;
     tl_evaluator ev;
@@ -129,6 +129,7 @@ static void bench_init(bench *b, uint64_t seed)
                 !tl_layer_copy(&b->layer, b->base.layer) &&
                 !tl_jacobian_alloc(&b->J, b->layer, m, NULL),
             "out of memory");
+    b->lanes = m <= b->ev.batch_atoms ? tl_evaluator_lanes(&b->ev) : 1;
     for (size_t j = 0; j < TL_BATCH; j++)
         b->lane[j] = (tl_evaluation){.v = doubles(md),
                                      .warm = &b->warm[j],
@@ -206,7 +207,7 @@ static void differ(const bench *b, double log_value, const double *gx, const dou
 /* All points in eights, side by side. */
 static void compare_beside(bench *b, worst *w)
 {
-    const size_t lanes = tl_evaluator_lanes(&b->ev);
+    const size_t lanes = b->lanes;
     for (size_t i = 0; lanes > 1 && i < b->count; i += lanes) {
         const size_t count = b->count - i < lanes ? b->count - i : lanes;
         for (size_t j = 0; j < count; j++) b->lane[j].p = &b->points[i + j];
@@ -238,8 +239,8 @@ static void compare(bench *b)
            "\"operations\": %.6g, \"lanes\": %zu, \"blas\": \"%s\", \"version\": \"%s\", "
            "\"compiler\": "
            "\"%s\"}\n",
-           w.value, w.gradient, steps, bound_operations(&b->needed), tl_evaluator_lanes(&b->ev),
-           tl_blas_provider(), tl_version(), tl_compiler());
+           w.value, w.gradient, steps, bound_operations(&b->needed), b->lanes, tl_blas_provider(),
+           tl_version(), tl_compiler());
     fflush(stdout);
     require(w.value <= VALUE_LIMIT, "the search's value is not the dense one");
     require(w.gradient <= GRADIENT_LIMIT, "the search's gradient is not the dense one");
@@ -255,7 +256,7 @@ static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_po
 /* As many walks at once as the search has: each from another point on. */
 static double walk_beside(bench *b, size_t count)
 {
-    const size_t lanes = tl_evaluator_lanes(&b->ev);
+    const size_t lanes = b->lanes;
     const double start = cpu_seconds();
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < lanes; j++)
