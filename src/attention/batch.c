@@ -35,26 +35,26 @@ size_t tl_batch_atoms(const tl_layer *layer)
 void tl_batch_free(tl_batch *b)
 {
     if (b) free(b->buffer);
-    if (b) free(b->map);
     free(b);
 }
 
-/* The map of the values: V A for kind l2, A = K'Q / sqrt k. */
-static bool map_values(tl_batch *b)
+/* The maps that stay: V, for kind l2 with A = K'Q / sqrt k behind it, and K. */
+static void set_maps(tl_batch *b)
 {
     const tl_head *head = b->layer->head;
     const size_t d = b->d;
-    double *A = malloc(2 * d * d * sizeof(double)), *V = A + d * d;
-    if (!(b->map = A)) return false;
+    const double *K = head->K ? head->K : head->Q, *V = head->V;
+    double A[BATCH_WIDTH * BATCH_WIDTH], VA[BATCH_WIDTH * BATCH_WIDTH];
     if (b->l2 && b->layer->value_factor) {
         tl_layer_logit_map(b->layer, 0, A, NULL);
-        tl_gemm('N', 'N', d, d, d, 1.0, head->V, d, A, d, 0.0, V, d);
-        memcpy(A, V, d * d * sizeof(double));
-    } else {
-        memcpy(A, head->V, d * d * sizeof(double));
+        tl_gemm('N', 'N', d, d, d, 1.0, V, d, A, d, 0.0, VA, d);
+        V = VA;
     }
-    for (size_t i = 0; i < d * d; i++) b->largest_v = fmax(b->largest_v, fabs(b->map[i]));
-    return true;
+    for (size_t i = 0; i < d * d; i++) {
+        b->V[i] = (wide8){0} + V[i];
+        if (b->l2) b->K[i] = (wide8){0} + K[i];
+        b->largest_v = fmax(b->largest_v, fabs(V[i]));
+    }
 }
 
 tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
@@ -95,9 +95,8 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     b->d = d;
     b->tied = !layer->head->K;
     b->twice = 2.0 / sqrt((double)layer->head->k);
-    if (map_values(b)) return b;
-    tl_batch_free(b);
-    return NULL;
+    set_maps(b);
+    return b;
 }
 
 void tl_batch_clear(tl_batch *b)
@@ -105,12 +104,8 @@ void tl_batch_clear(tl_batch *b)
     const tl_head *head = b->layer->head;
     b->m = 0;
     b->used = (wide8l){0};
-    const double *K = head->K ? head->K : head->Q, scale = b->l2 ? b->twice : head->scale;
-    for (size_t i = 0; i < b->d * b->d; i++) {
-        b->A[i] = (wide8){0} + scale * head->Q[i];
-        b->V[i] = (wide8){0} + b->map[i];
-        if (b->l2) b->K[i] = (wide8){0} + K[i];
-    }
+    const double scale = b->l2 ? b->twice : head->scale;
+    for (size_t i = 0; i < b->d * b->d; i++) b->A[i] = (wide8){0} + scale * head->Q[i];
 }
 
 static void set_lane(wide8 *x, size_t lane, double value)

@@ -4,7 +4,7 @@
 #define ATTENTION_BATCH_LANES_H
 
 #include "attention/batch.h"
-#include "linalg/wide.h"
+#include "linalg/lanes.h"
 #include "tightlip/linalg.h"
 
 enum { BATCH_WIDTH = 8, BATCH_COORDINATES = TL_TOP_SMALL, BATCH_ATOMS = BATCH_COORDINATES };
@@ -23,7 +23,6 @@ struct tl_batch {
     bool l2;        /* kind l2, Q, K of width d: logits -|query - shift|^2 / (2 twice), where */
     bool tied;      /* K = Q */
     double twice;   /* 2 / sqrt k */
-    double *map;    /* d x d: V A, the map of the values */
     wide8 *K;       /* d x d; A = twice Q */
     wide8 *query;   /* m x d: twice (Q x - K x_0) */
     wide8 *shift;   /* m x d: twice key, key = K (x - x_0) */
@@ -109,44 +108,13 @@ WIDE_BODY const wide8 *batch_slopes(const tl_batch *b, size_t m, size_t d, bool 
 
 /* f(b, m, d, l2) for every width, which the compiler knows, and kind; `known`: and so it does the
  * numbers of atoms that are searched most. */
-#define BATCH_BY_ATOMS(f, b, d, known)   \
-    do {                                 \
-        if ((known) && (b)->m == 2)      \
-            f(b, 2, d, false);           \
-        else if ((known) && (b)->m == 3) \
-            f(b, 3, d, false);           \
-        else if ((known) && (b)->m == 4) \
-            f(b, 4, d, false);           \
-        else                             \
-            f(b, (b)->m, d, false);      \
-    } while (0)
-#define BATCH_BY_WIDTH(f, b, d, known)      \
-    do {                                    \
-        if ((b)->l2)                        \
-            f(b, (b)->m, d, true);          \
-        else if ((d) <= 2)                  \
-            BATCH_BY_ATOMS(f, b, d, known); \
-        else                                \
-            f(b, (b)->m, d, false);         \
-    } while (0)
-#define BATCH_BY_SIZE(f, b, known)          \
-    do {                                    \
-        switch ((b)->d) {                   \
-        case 1:                             \
-            BATCH_BY_WIDTH(f, b, 1, known); \
-            break;                          \
-        case 2:                             \
-            BATCH_BY_WIDTH(f, b, 2, known); \
-            break;                          \
-        case 3:                             \
-            BATCH_BY_WIDTH(f, b, 3, known); \
-            break;                          \
-        case 4:                             \
-            BATCH_BY_WIDTH(f, b, 4, known); \
-            break;                          \
-        default:                            \
-            BATCH_BY_WIDTH(f, b, 8, known); \
-        }                                   \
-    } while (0)
+#define BATCH_OF_WIDTH(d, f, b, known)              \
+    ((b)->l2               ? f(b, (b)->m, d, true)  \
+     : !(known) || (d) > 2 ? f(b, (b)->m, d, false) \
+     : (b)->m == 2         ? f(b, 2, d, false)      \
+     : (b)->m == 3         ? f(b, 3, d, false)      \
+     : (b)->m == 4         ? f(b, 4, d, false)      \
+                           : f(b, (b)->m, d, false))
+#define BATCH_BY_SIZE(f, b, known) LANES_BY_WIDTH((b)->d, BATCH_OF_WIDTH, f, b, known)
 
 #endif

@@ -231,11 +231,6 @@ WIDE_BODY void few_mix(size_t d, size_t end, size_t m, size_t terms, const few_t
 }
 
 /* f(d, ..) for every width that there is. */
-#define FEW_BY_WIDTH(f, ...)         \
-    (J->d == 1   ? f(1, __VA_ARGS__) \
-     : J->d == 2 ? f(2, __VA_ARGS__) \
-     : J->d == 3 ? f(3, __VA_ARGS__) \
-     : J->d == 4 ? f(4, __VA_ARGS__) \
-                 : f(8, __VA_ARGS__))
+#define FEW_BY_WIDTH(f, ...) LANES_BY_WIDTH(J->d, f, __VA_ARGS__)
 
 #endif
