@@ -10,8 +10,8 @@
 #include "linalg/top_lanes.h"
 
 enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE };
-/* Lanes that take longer cost the others more than one by one. */
-enum { ROUNDS = 6, MANY_ROUNDS = 4 };
+/* Of up to 8 columns, and of more: lanes that take longer cost the others more than one by one. */
+enum { ROUNDS_FEW = 6, ROUNDS_MANY = 4 };
 
 typedef struct {
     top_lanes *lanes;
@@ -259,7 +259,7 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks)
     for (size_t I = 0; I < blocks; I++)
         for (size_t J = I; J < blocks; J++) square_tile(l, n, I, J, tile_of(t.G, blocks, I, J));
     wide_largest(&zero, &l->apart);
-    for (size_t round = 0; round < (n > 2 * TILE ? MANY_ROUNDS : ROUNDS); round++) {
+    for (size_t round = 0; round < (n > 2 * TILE ? ROUNDS_MANY : ROUNDS_FEW); round++) {
         wide8 above;
         wide8l busy = l->open & ~l->told, mask;
         if (!lanes_any(&busy)) return;
