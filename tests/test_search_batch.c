@@ -9,7 +9,7 @@
 #include "support/search_problem.h"
 #include "tightlip/rng.h"
 
-enum { MOST = 64, ATOMS = 16, WIDTH = 8 };
+enum { MOST = 64, ATOMS = 32, WIDTH = 8 };
 
 typedef struct {
     double v[MOST], gx[MOST], ga[ATOMS], gA[WIDTH * WIDTH];
@@ -28,17 +28,14 @@ typedef struct {
 /* Maps of every kind: K = Q and another one, A between V and the sum and not. */
 static void draw_head(side *s, uint64_t seed)
 {
-    tl_layer *layer = s->f.layer;
-    tl_head *head = layer->head;
-    const size_t dd = layer->d * layer->d;
-    double *const map[3] = {(double *)head->Q, (double *)head->V, malloc(dd * sizeof(double))};
+    tl_head *head = s->f.layer->head;
+    const size_t dd = s->f.layer->d * s->f.layer->d;
+    double spare[WIDTH * WIDTH], *K = seed % 2 ? malloc(sizeof spare) : spare;
+    double *const map[3] = {(double *)head->Q, (double *)head->V, K};
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < dd; i++) map[k][i] = 3.0 * gsl_rng_uniform(s->rng) - 1.5;
-    if (seed % 2)
-        head->K = map[2];
-    else
-        free(map[2]);
-    layer->value_factor = seed % 3 > 0;
+    head->K = seed % 2 ? K : NULL;
+    s->f.layer->value_factor = seed % 3 > 0;
 }
 
 /* The evaluator borrows the problem in *s. */
@@ -65,13 +62,24 @@ static void side_clear(side *s)
     gsl_rng_free(s->rng);
 }
 
+static void resize(side *s, tl_point *p, size_t m)
+{
+    while (p->m > m) tl_point_remove(p, p->m - 1);
+    while (p->m < m)
+        tl_domain_random(s->f.problem.domain, s->rng, false, p->x + tl_point_append(p, 0) * p->d);
+    cr_assert_eq(tl_point_project(&s->f.problem, p, NULL), TL_OK);
+}
+
 static void draw_point(side *s, size_t j)
 {
     const tl_search_problem *problem = &s->f.problem;
-    cr_assert_eq(tl_start_make(problem, TL_START_RANDOM, s->rng, &s->p[j]), TL_OK);
+    const bool large = problem->atoms > s->ev.batch_atoms;
+    tl_point *p = &s->p[j];
+    cr_assert_eq(tl_start_make(problem, TL_START_RANDOM, s->rng, p), TL_OK);
     if (tl_search_ordered(problem)) return;
-    while (s->p[j].m > 1 && draw_below(s->rng, 3) == 0) tl_point_remove(&s->p[j], s->p[j].m - 1);
-    if (problem->n && draw_below(s->rng, 2)) tl_point_round(problem, &s->p[j]);
+    if (large) resize(s, p, j % 4 == 1 ? problem->atoms : 3);
+    while (!large && p->m > 1 && draw_below(s->rng, 3) == 0) tl_point_remove(p, p->m - 1);
+    if (problem->n && draw_below(s->rng, 2)) tl_point_round(problem, p);
 }
 
 static void place(lane *l, const tl_point *p)
@@ -135,7 +143,7 @@ static const struct {
     {"width 8", TL_KIND_DOT, TL_MASK_NONE, 8, 50, 4},
     {"causal", TL_KIND_DOT, TL_MASK_CAUSAL, 2, 5, 5},
     {"causal, one wide", TL_KIND_DOT, TL_MASK_CAUSAL, 1, 9, 9},
-    {"more atoms than lanes take", TL_KIND_DOT, TL_MASK_NONE, 8, 50, 8},
+    {"more atoms than lanes take", TL_KIND_DOT, TL_MASK_NONE, 2, 1000, 20},
     {"l2 on a line", TL_KIND_L2, TL_MASK_NONE, 1, 1000, 2},
     {"l2, mean field", TL_KIND_L2, TL_MASK_NONE, 2, 0, 4},
     {"l2, few tokens", TL_KIND_L2, TL_MASK_NONE, 3, 6, 5},
@@ -149,11 +157,11 @@ Test(search_batch, has_the_numbers_of_one_by_one)
 {
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint64_t seed = 0; seed < 6; seed++) {
+            const size_t d = rows[r].d, atoms = rows[r].atoms;
             side s;
-            int taken = 0;
-            side_init(&s, rows[r].kind, rows[r].mask, rows[r].d, rows[r].n, rows[r].atoms,
-                      900 + seed);
             tl_evaluation e[TL_BATCH];
+            int taken = 0;
+            side_init(&s, rows[r].kind, rows[r].mask, d, rows[r].n, atoms, 900 + seed);
             for (int step = 0; step < 4; step++) {
                 for (size_t j = 0; j < TL_BATCH; j++) {
                     draw_point(&s, j);
@@ -171,9 +179,7 @@ Test(search_batch, has_the_numbers_of_one_by_one)
                 }
             }
             /* the first of an ascent: wider blocks have a far start, saturated ones are alike */
-            const size_t columns = rows[r].d * rows[r].atoms;
-            const int most = columns > 8 ? 8 : rows[r].kind == TL_KIND_L2 ? 24 : 28;
-            const int least = columns > TL_TOP_SMALL ? 0 : most;
+            const int least = d * atoms > 8 ? 8 : rows[r].kind == TL_KIND_L2 ? 24 : 28;
             cr_expect(taken >= least, "%s: %d of 32 points in lanes", rows[r].name, taken);
             side_clear(&s);
         }
@@ -219,8 +225,7 @@ Test(search_batch, lanes_do_not_see_each_other)
  * joint block, which a search for them finds. */
 Test(search_batch, lets_no_larger_split_block_pass)
 {
-    const size_t widths[] = {1, 2, 3, 4, 8};
-    size_t above = 0, below = 0;
+    size_t widths[] = {1, 2, 3, 4, 8}, above = 0, below = 0;
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
         side s;
         const size_t d = widths[w], atoms = d == 8 ? 4 : 5;
@@ -268,8 +273,7 @@ Test(search_batch, products_out_of_range)
         side_init(&s, TL_KIND_DOT, TL_MASK_NONE, 2, 0, 3, 990); /* even: A is given */
         const tl_head *given = s.f.problem.layer->head;
         double *A = (double *)given->Q, *V = (double *)given->V;
-        double x[6], alpha[3] = {-1, -1.2, -1.1}, norm;
-        const double R = pow(10, -e);
+        double x[6], alpha[3] = {-1, -1.2, -1.1}, norm, R = pow(10, -e);
         for (size_t i = 0; i < 4; i++) {
             A[i] = draw_entry(s.rng) > 0 ? 0.7 / R / R : -0.4 / R / R;
             V[i] = (1.0 + (double)i * (double)i) * 1e-97;
