@@ -11,7 +11,7 @@ typedef struct {
 } wide;
 
 /* a - b exactly. Knuth's TwoSum. */
-static wide exact_difference(double a, double b)
+WIDE_BODY wide exact_difference(double a, double b)
 {
     double s = a - b, t = s - a;
 
@@ -21,7 +21,7 @@ static wide exact_difference(double a, double b)
 /* Sum of squares of (x_i - c_i) scale, scale a power of two. Each term adds a relative error of at
  * most 4 eps^2 and each sum one of at most eps^2 of the total; what underflows is below 2^-1000 a
  * term when the total is of order one. */
-WIDE_BODY wide squares_body(size_t d, const double *x, const double *centre, double scale)
+WIDE_BODY wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
 {
     wide sum = {0, 0};
 
@@ -36,25 +36,8 @@ WIDE_BODY wide squares_body(size_t d, const double *x, const double *centre, dou
     return sum;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("fma"))) static wide squares_fma(size_t d, const double *x,
-                                                       const double *centre, double scale)
-{
-    return squares_body(d, x, centre, scale);
-}
-#endif
-
-/* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
-static wide sum_of_squares(size_t d, const double *x, const double *centre, double scale)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("fma")) return squares_fma(d, x, centre, scale);
-#endif
-    return squares_body(d, x, centre, scale);
-}
-
 /* A power of two that brings r near one, within the range of scalable numbers. */
-static double unit_scale(double r)
+WIDE_BODY double unit_scale(double r)
 {
     int exponent;
 
@@ -62,34 +45,12 @@ static double unit_scale(double r)
     return ldexp(1, -(exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent));
 }
 
-/* Squares of numbers whose own sum of squares is in this range, and what they are rounded by, need
- * no scale. */
-static const double PLAIN = 0x1p-200;
-
-/* |x - centre|^2 off by at most 4 roundings a square and d more of their sum, where it is in the
- * range of doubles. */
-static double plain_square(size_t d, const double *x, const double *centre)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < d; i++) {
-        double y = centre ? x[i] - centre[i] : x[i];
-        sum += y * y;
-    }
-    return sum;
-}
-
-static bool is_plain(double square)
-{
-    return square >= PLAIN && square <= 1 / PLAIN;
-}
-
-double tl_ball_distance(size_t d, const double *x, const double *centre)
+WIDE_BODY double distance_body(size_t d, const double *x, const double *centre)
 {
     double largest = 0, scale;
     wide sum;
 
-    if (is_plain(plain_square(d, x, centre))) {
+    if (tl_is_plain(tl_plain_square(d, x, centre))) {
         sum = sum_of_squares(d, x, centre, 1);
         return sqrt(sum.high + sum.low);
     }
@@ -104,17 +65,10 @@ double tl_ball_distance(size_t d, const double *x, const double *centre)
     return sqrt(sum.high + sum.low) / scale;
 }
 
-double tl_ball_distance_plain(size_t d, const double *x, const double *centre)
-{
-    const double square = plain_square(d, x, centre);
-
-    return is_plain(square) ? sqrt(square) : tl_ball_distance(d, x, centre);
-}
-
 /* Index of the only coordinate in which x differs from the centre, d when there are none or
  * several.
  */
-static size_t only_coordinate(size_t d, const double *x, const double *centre)
+WIDE_BODY size_t only_coordinate(size_t d, const double *x, const double *centre)
 {
     size_t found = d;
 
@@ -128,17 +82,17 @@ static size_t only_coordinate(size_t d, const double *x, const double *centre)
 
 /* 1 when |x - centre| <= r for certain, -1 when it is larger for certain, 0 when plain sums cannot
  * tell. */
-static int quick_answer(size_t d, const double *x, const double *centre, double radius)
+WIDE_BODY int quick_answer(size_t d, const double *x, const double *centre, double radius)
 {
     double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius, sum;
 
     if (!(radius > 0x1p-400 && radius < 0x1p400)) return 0;
-    sum = plain_square(d, x, centre);
+    sum = tl_plain_square(d, x, centre);
     if (sum <= square * (1 - slack)) return 1;
     return sum > square * (1 + slack) ? -1 : 0;
 }
 
-bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius)
+WIDE_BODY bool holds_body(size_t d, const double *x, const double *centre, double radius)
 {
     double units = 8 * ((double)d + 8), scale, r, square, slack;
     int quick = quick_answer(d, x, centre, radius);
@@ -152,11 +106,115 @@ bool tl_ball_holds(size_t d, const double *x, const double *centre, double radiu
         wide y = exact_difference(x[only], centre ? centre[only] : 0);
         if (y.low == 0) return fabs(y.high) <= radius;
     }
-    scale = is_plain(radius * radius) ? 1 : unit_scale(radius);
+    scale = tl_is_plain(radius * radius) ? 1 : unit_scale(radius);
     r = radius * scale;
     square = r * r;
     sum = sum_of_squares(d, x, centre, scale);
     if (!(isfinite(sum.high) && isfinite(sum.low))) return false;
     slack = units * DBL_EPSILON * DBL_EPSILON * (sum.high + square) + units * 0x1p-1000;
     return (sum.high - square) + (sum.low - fma(r, r, -square)) + slack <= 0;
+}
+
+/* x = centre + factor (x - centre); a factor of 0 gives the centre itself. */
+WIDE_BODY void shrink(size_t d, double factor, const double *centre, double *x)
+{
+    for (size_t i = 0; i < d; i++) {
+        double c = centre ? centre[i] : 0;
+        x[i] = factor > 0 ? c + factor * (x[i] - c) : c;
+    }
+}
+
+/* From any point but the centre, then inside exactly. */
+WIDE_BODY void to_sphere(size_t d, double distance, const double *centre, double radius, double *x)
+{
+    double step = DBL_EPSILON;
+
+    for (size_t i = 0; i < d; i++) {
+        double c = centre ? centre[i] : 0;
+        x[i] = c + (x[i] - c) / distance * radius;
+    }
+    /* Rounding may have left x outside by a unit or so in the last place, more when the centre is
+     * far. Doubling steps end after at most 53: the last one gives the centre. */
+    while (!holds_body(d, x, centre, radius)) {
+        shrink(d, 1 - step, centre, x);
+        step = fmin(1, 2 * step);
+    }
+}
+
+WIDE_BODY void project(size_t d, size_t m, const double *centre, double radius, bool surface,
+                       double *x)
+{
+    for (size_t k = 0; k < m; k++, x += d) {
+        double distance;
+
+        if (!surface && holds_body(d, x, centre, radius)) continue;
+        distance = distance_body(d, x, centre);
+        if (isfinite(distance))
+            to_sphere(d, distance, centre, radius, x);
+        else
+            shrink(d, 0, centre, x);
+    }
+}
+
+/* Widths that the compiler is to know. */
+WIDE_BODY void project_body(size_t d, size_t m, const double *centre, double radius, bool surface,
+                            double *x)
+{
+    if (d == 1)
+        project(1, m, centre, radius, surface, x);
+    else if (d == 2)
+        project(2, m, centre, radius, surface, x);
+    else if (d == 4)
+        project(4, m, centre, radius, surface, x);
+    else
+        project(d, m, centre, radius, surface, x);
+}
+
+/* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
+#if defined(__x86_64__)
+#define VARIANTS(type, f, parameters, body)                       \
+    __attribute__((target("fma"))) static type f##_fma parameters \
+    {                                                             \
+        body;                                                     \
+    }                                                             \
+    static type f##_plain parameters                              \
+    {                                                             \
+        body;                                                     \
+    }
+#define CALL(f, values) (__builtin_cpu_supports("fma") ? f##_fma values : f##_plain values)
+#else
+#define VARIANTS(type, f, parameters, body) \
+    static type f##_plain parameters        \
+    {                                       \
+        body;                               \
+    }
+#define CALL(f, values) f##_plain values
+#endif
+
+VARIANTS(double, distance, (size_t d, const double *x, const double *centre),
+         return distance_body(d, x, centre))
+VARIANTS(bool, holds, (size_t d, const double *x, const double *centre, double radius),
+         return holds_body(d, x, centre, radius))
+VARIANTS(void, project,
+         (size_t d, size_t m, const double *centre, double radius, bool surface, double *x),
+         project_body(d, m, centre, radius, surface, x))
+
+double tl_ball_distance(size_t d, const double *x, const double *centre)
+{
+    return CALL(distance, (d, x, centre));
+}
+
+bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius)
+{
+    return CALL(holds, (d, x, centre, radius));
+}
+
+void tl_ball_project(size_t d, size_t m, const double *centre, double radius, double *x)
+{
+    CALL(project, (d, m, centre, radius, false, x));
+}
+
+void tl_ball_to_sphere(size_t d, const double *centre, double radius, double *x)
+{
+    CALL(project, (d, 1, centre, radius, true, x));
 }

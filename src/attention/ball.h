@@ -2,6 +2,7 @@
 #ifndef TIGHTLIP_ATTENTION_BALL_H
 #define TIGHTLIP_ATTENTION_BALL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,11 +11,40 @@
  * the double range. */
 double tl_ball_distance(size_t d, const double *x, const double *centre);
 
-/* The same to within d + 8 units, for less. */
-double tl_ball_distance_plain(size_t d, const double *x, const double *centre);
+/* |x - centre|^2 off by at most 4 roundings a square and d more of their sum, where it is in the
+ * range of doubles. */
+static inline double tl_plain_square(size_t d, const double *x, const double *centre)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < d; i++) {
+        double y = centre ? x[i] - centre[i] : x[i];
+        sum += y * y;
+    }
+    return sum;
+}
+
+/* A sum of squares of numbers whose squares, and what they are rounded by, need no scale. */
+static inline bool tl_is_plain(double square)
+{
+    return square >= 0x1p-200 && square <= 0x1p200;
+}
+
+/* The distance to within d + 8 units, for less. */
+static inline double tl_ball_distance_plain(size_t d, const double *x, const double *centre)
+{
+    const double square = tl_plain_square(d, x, centre);
+
+    return tl_is_plain(square) ? sqrt(square) : tl_ball_distance(d, x, centre);
+}
 
 /* True only if |x - centre| <= radius in exact arithmetic; true whenever it holds by more than a
  * relative (d + 8) 2^-100. */
 bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius);
+
+/* Tokens x (m x d) that are outside, onto the sphere and inside exactly; infinite ones, to the
+ * centre. And one that is not at the centre, from wherever it is. */
+void tl_ball_project(size_t d, size_t m, const double *centre, double radius, double *x);
+void tl_ball_to_sphere(size_t d, const double *centre, double radius, double *x);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <gsl/gsl_randist.h>
 
+#include "attention/ball.h"
 #include "attention/domain_kinds.h"
 #include "tightlip/linalg.h"
 
@@ -95,7 +96,10 @@ void tl_domain_project_all(const tl_domain *domain, size_t m, double *x)
         project_array(domain, x);
         return;
     }
-    for (size_t k = 0; k < m; k++) tl_domain_project(domain, x + k * domain->d);
+    if (domain->kind == TL_DOMAIN_BALL)
+        tl_ball_project(domain->d, m, domain->centre, domain->radius, x);
+    else
+        for (size_t k = 0; k < m; k++) tl_domain_project(domain, x + k * domain->d);
 }
 
 void tl_domain_random_all(const tl_domain *domain, gsl_rng *rng, bool surface, size_t m, double *x)
@@ -123,6 +127,10 @@ void tl_domain_tangent_all(const tl_domain *domain, size_t m, const double *x, d
     const tl_measure *mu = domain->around;
     double along = 0, square = 0;
 
+    if (domain->kind == TL_DOMAIN_BALL) {
+        tl_domain_ball_tangents(domain, m, x, g);
+        return;
+    }
     if (!mu || m != mu->m) {
         for (size_t k = 0; k < m; k++)
             tl_domain_tangent(domain, x + k * domain->d, g + k * domain->d);

@@ -7,6 +7,7 @@
 
 #include "attention/ball.h"
 #include "attention/domain_kinds.h"
+#include "linalg/wide.h"
 
 static tl_status alloc_round(tl_domain **out, tl_domain_kind kind, size_t d, double radius,
                              const double *centre, tl_error *err)
@@ -74,42 +75,9 @@ static bool sphere_contains(const tl_domain *domain, const double *x)
     return ball_contains(domain, x) && reaches_sphere(domain, x);
 }
 
-/* x = centre + factor (x - centre); a factor of 0 gives the centre itself. */
-static void shrink(const tl_domain *domain, double factor, double *x)
-{
-    for (size_t i = 0; i < domain->d; i++) {
-        double c = tl_domain_centre_at(domain, i);
-        x[i] = factor > 0 ? c + factor * (x[i] - c) : c;
-    }
-}
-
-/* Onto the sphere from any point but the centre, then inside exactly. */
-static void to_sphere(const tl_domain *domain, double distance, double *x)
-{
-    double step = DBL_EPSILON;
-
-    for (size_t i = 0; i < domain->d; i++) {
-        double c = tl_domain_centre_at(domain, i);
-        x[i] = c + (x[i] - c) / distance * domain->radius;
-    }
-    /* Rounding may have left x outside by a unit or so in the last place, more when the centre is
-     * far. Doubling steps end after at most 53: the last one gives the centre. */
-    while (!tl_ball_holds(domain->d, x, domain->centre, domain->radius)) {
-        shrink(domain, 1 - step, x);
-        step = fmin(1, 2 * step);
-    }
-}
-
 static void ball_project(const tl_domain *domain, double *x)
 {
-    double distance;
-
-    if (tl_ball_holds(domain->d, x, domain->centre, domain->radius)) return;
-    distance = tl_ball_distance(domain->d, x, domain->centre);
-    if (isfinite(distance))
-        to_sphere(domain, distance, x);
-    else
-        shrink(domain, 0, x);
+    tl_ball_project(domain->d, 1, domain->centre, domain->radius, x);
 }
 
 static void sphere_project(const tl_domain *domain, double *x)
@@ -120,11 +88,10 @@ static void sphere_project(const tl_domain *domain, double *x)
         tl_ball_holds(domain->d, x, domain->centre, domain->radius))
         return;
     if (!(isfinite(distance) && distance > 0)) {
-        shrink(domain, 0, x);
+        for (size_t i = 0; i < domain->d; i++) x[i] = tl_domain_centre_at(domain, i);
         x[0] += domain->radius;
-        distance = tl_ball_distance(domain->d, x, domain->centre);
     }
-    to_sphere(domain, distance, x);
+    tl_ball_to_sphere(domain->d, domain->centre, domain->radius, x);
 }
 
 /* From a direction x to the point at `radius` of the centre. */
@@ -157,33 +124,59 @@ static void sphere_random(const tl_domain *domain, gsl_rng *rng, bool surface, d
 }
 
 /* Removes the radial part of g; where it points inwards only if `both`. */
-static void remove_radial(const tl_domain *domain, const double *x, double distance, bool both,
-                          double *g)
+WIDE_BODY void remove_radial(size_t d, const double *x, const double *centre, double distance,
+                             bool both, double *g)
 {
     const double unit = 1 / distance;
     double outward = 0;
 
     if (!(distance >= DBL_MIN)) return; /* at the centre, or too near for a direction */
-    for (size_t i = 0; i < domain->d; i++)
-        outward += g[i] * ((x[i] - tl_domain_centre_at(domain, i)) * unit);
+    for (size_t i = 0; i < d; i++) outward += g[i] * ((x[i] - (centre ? centre[i] : 0)) * unit);
     if (!both && !(outward > 0)) return;
-    for (size_t i = 0; i < domain->d; i++)
-        g[i] -= outward * ((x[i] - tl_domain_centre_at(domain, i)) * unit);
+    for (size_t i = 0; i < d; i++) g[i] -= outward * ((x[i] - (centre ? centre[i] : 0)) * unit);
+}
+
+/* Tokens nearer than `inside` to the centre keep their g. */
+WIDE_BODY void tangents(size_t d, size_t m, const double *x, const double *centre, double inside,
+                        double *g)
+{
+    for (size_t k = 0; k < m; k++, x += d, g += d) {
+        const double distance = tl_ball_distance_plain(d, x, centre);
+        if (!(distance < inside)) remove_radial(d, x, centre, distance, false, g);
+    }
+}
+
+void tl_domain_ball_tangents(const tl_domain *domain, size_t m, const double *x, double *g)
+{
+    /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
+     */
+    const double inside = domain->radius - rounding(domain, 4096), *centre = domain->centre;
+
+    switch (domain->d) { /* widths that the compiler is to know */
+    case 1:
+        tangents(1, m, x, centre, inside, g);
+        break;
+    case 2:
+        tangents(2, m, x, centre, inside, g);
+        break;
+    case 4:
+        tangents(4, m, x, centre, inside, g);
+        break;
+    default:
+        tangents(domain->d, m, x, centre, inside, g);
+    }
 }
 
 static void ball_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    const double distance = tl_ball_distance_plain(domain->d, x, domain->centre);
-
-    /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
-     */
-    if (!(distance < domain->radius - rounding(domain, 4096)))
-        remove_radial(domain, x, distance, false, g);
+    tl_domain_ball_tangents(domain, 1, x, g);
 }
 
 static void sphere_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    remove_radial(domain, x, tl_ball_distance_plain(domain->d, x, domain->centre), true, g);
+    const double distance = tl_ball_distance_plain(domain->d, x, domain->centre);
+
+    remove_radial(domain->d, x, domain->centre, distance, true, g);
 }
 
 const tl_domain_methods tl_domain_ball_methods = {ball_contains, ball_project, ball_random,

@@ -14,6 +14,9 @@ typedef struct {
 extern const tl_domain_methods tl_domain_ball_methods, tl_domain_sphere_methods,
     tl_domain_norm_methods, tl_domain_box_methods, tl_domain_space_methods;
 
+/* The tangent of a ball at m tokens. */
+void tl_domain_ball_tangents(const tl_domain *domain, size_t m, const double *x, double *g);
+
 /* A domain of that kind and width without arrays. Errors: TL_ERR_DOMAIN (d 0), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_domain_new(tl_domain **out, tl_domain_kind kind, size_t d, tl_error *err);
 /* A copy of count numbers, every one of them finite: otherwise TL_ERR_DOMAIN "name[i]: ..". NULL
