@@ -238,11 +238,10 @@ Test(search_batch, lets_no_larger_split_block_pass)
         const tl_measure *at = found.measure;
         for (int round = 0; round < 40; round++) {
             double x[MOST];
-            tl_batch_clear(b);
             const double noise = pow(10, -0.1 * round);
             for (size_t i = 0; i < at->m * d; i++) x[i] = at->x[i] + noise * draw_entry(s.rng);
-            tl_batch_put(b, 3, at->m, x, at->log_mass, NULL, NULL);
-            tl_batch_norms(b, false);
+            tl_batch_norms(
+                b, 4, (tl_batch_point[]){[3] = {.m = at->m, .x = x, .log_mass = at->log_mass}});
             const tl_measure mu = {
                 .m = at->m, .d = d, .x = x, .log_mass = at->log_mass, .n = at->n};
             cr_assert_eq(tl_jacobian_set(s.ev.J, s.f.problem.layer, &mu), TL_OK);
@@ -281,9 +280,7 @@ Test(search_batch, products_out_of_range)
         for (size_t i = 0; i < 6; i++) x[i] = R * (gsl_rng_uniform(s.rng) - 0.5);
         tl_batch *b = tl_batch_alloc(s.f.problem.layer, 3);
         cr_assert(b);
-        tl_batch_clear(b);
-        tl_batch_put(b, 2, 3, x, alpha, NULL, NULL);
-        tl_batch_norms(b, false);
+        tl_batch_norms(b, 3, (tl_batch_point[]){[2] = {.m = 3, .x = x, .log_mass = alpha}});
         const tl_measure mu = {.m = 3, .d = 2, .x = x, .log_mass = alpha};
         double M[36];
         cr_assert_eq(tl_jacobian_set(s.ev.J, s.f.problem.layer, &mu), TL_OK);

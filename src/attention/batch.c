@@ -12,9 +12,6 @@
  */
 static const double LEAST = 1e-280, ROUNDING = 1e-12;
 
-/* Coordinates, and their squares times V: past this, products of two of them leave the range. */
-static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
-
 /* Lanes whose top pairs are worth M'M. */
 enum { MANY = 6 };
 
@@ -68,13 +65,19 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     const struct {
         wide8 **part;
         size_t size;
-    } parts[] = {{&b->x, md},       {&b->alpha, m},    {&b->present, m},    {&b->A, dd},
-                 {&b->V, dd},       {&b->q, md},       {&b->key, md},       {&b->val, md},
-                 {&b->P, mm},       {&b->R, mm},       {&b->M, md * md},    {&b->S, md * d},
-                 {&b->split, m},    {&b->u, md},       {&b->v, md},         {&b->gx, md},
-                 {&b->ga, m},       {&b->gA, dd},      {&b->work, room},    {&b->K, b->l2 ? dd : 0},
-                 {&b->query, only}, {&b->shift, only}, {&b->against, only}, {&b->moved, only},
-                 {&b->pull, only}};
+    } parts[] = {{&b->x, md},         {&b->alpha, m},
+                 {&b->present, m},    {&b->A, dd},
+                 {&b->V, dd},         {&b->q, md},
+                 {&b->key, md},       {&b->val, md},
+                 {&b->P, mm},         {&b->R, mm},
+                 {&b->M, md * md},    {&b->S, md * d},
+                 {&b->split, m},      {&b->u, md},
+                 {&b->v, md},         {&b->gx, md},
+                 {&b->ga, m},         {&b->gA, dd},
+                 {&b->work, room},    {&b->K, b->l2 ? dd : 0},
+                 {&b->query, only},   {&b->shift, only},
+                 {&b->against, only}, {&b->moved, only},
+                 {&b->pull, only},    {&b->pad, 2 * md + m + dd}};
     enum { PARTS = sizeof parts / sizeof *parts };
     size_t total = mm;
     for (size_t i = 0; i < PARTS; i++) total += parts[i].size;
@@ -93,50 +96,11 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     b->layer = layer;
     b->m_max = m;
     b->d = d;
+    b->turned = true; /* A is not set yet */
     b->tied = !layer->head->K;
     b->twice = 2.0 / sqrt((double)layer->head->k);
     set_maps(b);
     return b;
-}
-
-void tl_batch_clear(tl_batch *b)
-{
-    const tl_head *head = b->layer->head;
-    b->m = 0;
-    b->used = (wide8l){0};
-    const double scale = b->l2 ? b->twice : head->scale;
-    for (size_t i = 0; i < b->d * b->d; i++) b->A[i] = (wide8){0} + scale * head->Q[i];
-}
-
-static void set_lane(wide8 *x, size_t lane, double value)
-{
-    ((double *)x)[lane] = value;
-}
-
-static double lane_of(const wide8 *x, size_t lane)
-{
-    return ((const double *)x)[lane];
-}
-
-void tl_batch_put(tl_batch *b, size_t lane, size_t m, const double *x, const double *log_mass,
-                  const double *A, const double *v)
-{
-    const size_t d = b->d;
-    b->atoms[lane] = m;
-    if (m > b->m) b->m = m;
-    for (size_t i = 0; i < b->m_max * d; i++) {
-        set_lane(b->x + i, lane, i < m * d ? x[i] : 0.0);
-        set_lane(b->v + i, lane, v && i < m * d ? v[i] : 0.0);
-    }
-    for (size_t l = 0; l < b->m_max; l++) {
-        set_lane(b->alpha + l, lane, log_mass[l < m ? l : 0]);
-        set_lane(b->present + l, lane, l < m ? 1.0 : 0.0);
-    }
-    for (size_t i = 0; A && i < d * d; i++) set_lane(b->A + i, lane, b->layer->head->scale * A[i]);
-    double largest = 0.0;
-    for (size_t i = 0; i < m * d; i++) largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
-    const bool small = !(largest >= SMALLEST && largest * largest * b->largest_v >= LEAST_SQUARE);
-    ((long long *)&b->used)[lane] = small || largest > LARGEST ? 0 : -1;
 }
 
 WIDE_BODY void compare_body(tl_batch *b)
@@ -149,16 +113,24 @@ WIDE_BODY void compare_body(tl_batch *b)
 }
 WIDE_VARIANTS(compare, (tl_batch * b), (b))
 
-void tl_batch_norms(tl_batch *b, bool gradient)
+void tl_batch_norms(tl_batch *b, size_t count, const tl_batch_point *points)
 {
+    bool gradient = false;
+    for (size_t l = 0; l < count; l++) gradient |= points[l].m && points[l].gx;
+    tl_batch_read(b, count, points);
     const size_t md = b->m * b->d;
     wide8l told;
-    b->good = b->used;
     tl_batch_all_blocks(b);
     tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->sigma, &told, b->work);
     b->good &= told;
     WIDE_CALL(compare, (b));
     if (gradient) tl_batch_all_sides(b);
+    tl_batch_write(b, count, points);
+}
+
+static double lane_of(const wide8 *x, size_t lane)
+{
+    return ((const double *)x)[lane];
 }
 
 double tl_batch_norm(const tl_batch *b, size_t lane)
@@ -175,17 +147,4 @@ bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k)
 bool tl_batch_none_exceeds(const tl_batch *b, size_t lane)
 {
     return ((const long long *)&b->below)[lane];
-}
-
-void tl_batch_vector(const tl_batch *b, size_t lane, double *v)
-{
-    for (size_t i = 0; i < b->atoms[lane] * b->d; i++) v[i] = lane_of(b->v + i, lane);
-}
-
-void tl_batch_gradient(const tl_batch *b, size_t lane, double *gx, double *ga, double *gA)
-{
-    const size_t m = b->atoms[lane], d = b->d;
-    for (size_t i = 0; i < m * d; i++) gx[i] = lane_of(b->gx + i, lane);
-    for (size_t i = 0; i < m; i++) ga[i] = lane_of(b->ga + i, lane);
-    for (size_t i = 0; gA && i < d * d; i++) gA[i] = lane_of(b->gA + i, lane);
 }

@@ -18,25 +18,23 @@ size_t tl_batch_atoms(const tl_layer *layer);
 tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max);
 void tl_batch_free(tl_batch *b);
 
-/* No lane holds anything. */
-void tl_batch_clear(tl_batch *b);
-/* m atoms x (m x d) with their log-masses; A (d x d) in place of the head's, or NULL; v (m x d), a
- * start for the right singular vector, or NULL. */
-void tl_batch_put(tl_batch *b, size_t lane, size_t m, const double *x, const double *log_mass,
-                  const double *A, const double *v);
-/* The norms, and with `gradient` the gradients of their logarithms. */
-void tl_batch_norms(tl_batch *b, bool gradient);
+/* What a lane is asked, and where its answers go. */
+typedef struct {
+    size_t m;                       /* 0: the lane holds nothing */
+    const double *x, *log_mass, *A; /* m x d, m; d x d in place of the head's, or NULL */
+    bool warm;                      /* v is a start for the right singular vector .. */
+    double *v;                      /* .. and becomes it, m x d; or NULL */
+    double *gx, *ga, *gA;           /* gradient of log norm: m x d, m, d x d (kind dot); or NULL */
+} tl_batch_point;
 
-/* Of a lane: the norm, NAN where it has to be computed otherwise (far masses, logits that are no
- * numbers or too large, a top that was not told). */
+/* Up to TL_BATCH measures, each in its lane. */
+void tl_batch_norms(tl_batch *b, size_t count, const tl_batch_point *points);
+/* Of those measures: the norm, NAN where it has to be computed otherwise, and no answer is written
+ * (far masses, logits that are no numbers or too large, a top that was not told). */
 double tl_batch_norm(const tl_batch *b, size_t lane);
 /* Whether the norm of the split block of atom k may be larger: ||S||_2^2 is at most ||S'S||_F. And
  * a quick answer for all atoms at once. */
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k);
 bool tl_batch_none_exceeds(const tl_batch *b, size_t lane);
-/* The right singular vector (m x d), and the gradient of log norm: gx m x d, ga m, gA d x d or
- * NULL (kind dot). */
-void tl_batch_vector(const tl_batch *b, size_t lane, double *v);
-void tl_batch_gradient(const tl_batch *b, size_t lane, double *gx, double *ga, double *gA);
 
 #endif

@@ -43,49 +43,58 @@ WIDE_BODY void images_l2(tl_batch *b, size_t m, size_t d)
     }
 }
 
-WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, size_t i, size_t l, wide8 *out)
+/* query: q, or the query of kind l2, of the row's token. */
+WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, const wide8 *query, size_t l, wide8 *out)
 {
     if (!l2) {
-        batch_product(d, b->q + i * d, b->key + l * d, out);
+        batch_product(d, query, b->key + l * d, out);
         return;
     }
     wide8 square = {0};
     for (size_t r = 0; r < d; r++) {
-        const wide8 off = b->query[i * d + r] - b->shift[l * d + r];
+        const wide8 off = query[r] - b->shift[l * d + r];
         square += off * off;
     }
     *out = square * (-0.5 / b->twice);
 }
 
-/* Softmax of row i. */
-WIDE_BODY void weigh(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *root,
-                     const wide8 *inverse)
+/* Row i: logits with log-masses less the largest, in P. */
+WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
 {
     const wide8 never = (wide8){0} - HUGE_VAL, none = {0};
-    wide8 *P = b->P + i * m, *R = b->R + i * m, top = never, sum = {0};
+    wide8 *P = b->P + i * m, top = never;
     wide8l *first = b->first + i * m, seen = {0};
+    wide8 query[BATCH_WIDTH], e[BATCH_ATOMS]; /* apart from b, so that they stay in registers */
+    const bool masked = b->layer->mask != TL_MASK_NONE;
+    for (size_t r = 0; r < d; r++) query[r] = (l2 ? b->query : b->q)[i * d + r];
     for (size_t l = 0; l < m; l++) {
-        logit(b, d, l2, i, l, &P[l]);
-        P[l] += b->alpha[l];
+        logit(b, d, l2, query, l, &e[l]);
+        e[l] += b->alpha[l];
         const wide8l here = b->present[l] > none;
-        wide_choose(&here, &P[l], &never, &P[l]);
-        if (b->layer->mask != TL_MASK_NONE && !tl_layer_sees(b->layer, i, l)) P[l] = never;
-        wide_largest(&P[l], &top);
+        wide_choose(&here, &e[l], &never, &e[l]);
+        if (masked && !tl_layer_sees(b->layer, i, l)) e[l] = never;
+        wide_largest(&e[l], &top);
     }
     for (size_t l = 0; l < m; l++) {
-        const wide8l here = P[l] >= top;
+        const wide8l here = e[l] >= top;
         first[l] = here & ~seen;
         seen |= here;
-        P[l] -= top;
-        wide_exp(&P[l]);
-        sum += P[l];
+        P[l] = e[l] - top;
     }
+}
+
+/* Row i: P, R from exponentials in P. */
+WIDE_BODY void shares(tl_batch *b, size_t m, size_t i, const wide8 *root, const wide8 *inverse)
+{
+    wide8 *P = b->P + i * m, *R = b->R + i * m, sum = {0};
+    for (size_t l = 0; l < m; l++) sum += P[l];
     const wide8 share = 1.0 / sum, of_root = share * root[i];
     for (size_t l = 0; l < m; l++) {
-        R[l] = P[l] * of_root * inverse[l];
-        P[l] *= share;
+        const wide8 e = P[l];
+        R[l] = e * of_root * inverse[l];
+        P[l] = e * share;
     }
-    b->good &= sum < -never;
+    b->good &= sum < (wide8){0} + HUGE_VAL;
 }
 
 WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
@@ -95,8 +104,8 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
         const wide8l less = b->alpha[l] < least;
         wide_choose(&less, &b->alpha[l], &least, &least);
         wide_largest(&b->alpha[l], &largest);
-        root[l] = 0.5 * (b->alpha[l] - b->alpha[0]);
-        wide_exp(&root[l]);
+        root[l] = l ? 0.5 * (b->alpha[l] - b->alpha[0]) : 1.0 - (wide8){0};
+        if (l) wide_exp(&root[l]);
         inverse[l] = b->present[l] / root[l];
         root[l] *= b->present[l];
     }
@@ -105,7 +114,10 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
         images_l2(b, m, d);
     else
         images(b, m, d);
-    for (size_t i = 0; i < m; i++) weigh(b, m, d, l2, i, root, inverse);
+    /* a row after the other would wait: all exponentials at once */
+    for (size_t i = 0; i < m; i++) logits(b, m, d, l2, i);
+    for (size_t k = 0; k < m * m; k++) wide_exp(&b->P[k]);
+    for (size_t i = 0; i < m; i++) shares(b, m, i, root, inverse);
 }
 
 /* Row i: the key terms R_il (V + values_l (d logit_il / d x_l)) of its blocks in M, and the query
@@ -122,13 +134,18 @@ WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
         batch_centre(m, p, first, d, b->key + a, keys + a);
     }
     for (size_t a = 0; a < d; a++) {
-        wide8 cross[BATCH_WIDTH], *S = b->S + (i * d + a) * d, *M = b->M + (i * d + a) * m * d;
-        for (size_t c = 0; c < d; c++) S[c] = cross[c] = (wide8){0};
+        wide8 *S = b->S + (i * d + a) * d, *M = b->M + (i * d + a) * b->stride;
+        wide8 cross[BATCH_WIDTH], map[BATCH_WIDTH], turn[BATCH_WIDTH]; /* in registers */
+        for (size_t c = 0; c < d; c++) {
+            S[c] = cross[c] = (wide8){0};
+            map[c] = b->V[a * d + c];
+            turn[c] = slope[c];
+        }
         for (size_t l = 0; l < m; l++) {
-            const wide8 value = values[l * d + a], weighed = p[l] * value;
+            const wide8 value = values[l * d + a], weighed = p[l] * value, share = r[l];
             batch_add(d, &weighed, keys + l * d, cross);
             for (size_t c = 0; c < d; c++)
-                M[l * d + c] = r[l] * (b->V[a * d + c] + value * slope[l * step + c]);
+                M[l * d + c] = share * (map[c] + value * (l2 ? slope[l * step + c] : turn[c]));
         }
         batch_add_image_t(d, b->A, cross, S);
         for (size_t c = 0; c < d; c++) {

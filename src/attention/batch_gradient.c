@@ -58,20 +58,30 @@ WIDE_BODY void pull(tl_batch *b, size_t d, size_t i, size_t l, const batch_sides
             t->D[l] * moved[r] + t->S[l] * (query[r] - shift[r]) - t->rho[l] * (b->twice * turn[r]);
 }
 
+/* What all tokens add to, and what they share: apart from b, so that sums stay in registers. */
+typedef struct {
+    wide8 u[BATCH_COORDINATES], value[BATCH_COORDINATES]; /* u / sigma; V v */
+    wide8 back[BATCH_COORDINATES], x[BATCH_COORDINATES], A[BATCH_WIDTH * BATCH_WIDTH];
+} batch_slope;
+
 /* Token i: its pairs with all others. */
-WIDE_BODY void token(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *u,
-                     const wide8 *value, wide8 *back)
+WIDE_BODY void token(tl_batch *b, size_t m, size_t d, bool l2, size_t i, batch_slope *g)
 {
-    const wide8 *right = b->v + i * d, *q = b->q + i * d, *left = u + i * d;
     const wide8 *turned = l2 ? b->moved : b->v;
     wide8 moved[BATCH_WIDTH], query[BATCH_WIDTH], keys[BATCH_WIDTH], room[BATCH_COORDINATES];
+    wide8 right[BATCH_WIDTH], q[BATCH_WIDTH], left[BATCH_WIDTH];
     const size_t step = l2 ? d : 0;
     const wide8 *slope = batch_slopes(b, m, d, l2, i, room);
     batch_sides t;
+    for (size_t r = 0; r < d; r++) {
+        right[r] = b->v[i * d + r];
+        left[r] = g->u[i * d + r];
+        q[r] = b->q[i * d + r];
+    }
     batch_image(d, b->A, right, moved);
     for (size_t l = 0; l < m; l++) {
-        batch_product(d, left, value + l * d, &t.S[l]);
-        batch_product(d, slope + l * step, b->v + l * d, &t.W[l]);
+        batch_product(d, left, g->value + l * d, &t.S[l]);
+        batch_product(d, l2 ? slope + l * step : q, b->v + l * d, &t.W[l]);
         batch_product(d, moved, b->key + l * d, &t.D[l]);
         batch_product(d, left, b->val + l * d, &t.rho[l]);
     }
@@ -80,42 +90,44 @@ WIDE_BODY void token(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const w
     for (size_t l = 0; l < m; l++) {
         batch_add(d, &t.S[l], b->key + l * d, query);
         batch_add(d, &t.rho[l], turned + l * d, query);
-        batch_add(d, &t.W[l], left, back + l * d);
+        batch_add(d, &t.W[l], left, g->back + l * d);
         if (l2) {
             pull(b, d, i, l, &t, moved);
             continue;
         }
         batch_add(d, &t.D[l], b->key + l * d, keys);
-        batch_add(d, &t.D[l], moved, b->gx + l * d);
-        batch_add(d, &t.S[l], q, b->gx + l * d);
+        batch_add(d, &t.D[l], moved, g->x + l * d);
+        batch_add(d, &t.S[l], q, g->x + l * d);
     }
-    batch_add_image_t(d, b->A, query, b->gx + i * d);
+    batch_add_image_t(d, b->A, query, g->x + i * d);
     for (size_t r = 0; !l2 && r < d; r++) {
-        batch_add(d, &query[r], b->x + i * d, b->gA + r * d);
-        batch_add(d, &keys[r], right, b->gA + r * d);
+        batch_add(d, &query[r], b->x + i * d, g->A + r * d);
+        batch_add(d, &keys[r], right, g->A + r * d);
     }
 }
 
 WIDE_BODY void sides(tl_batch *b, size_t m, size_t d, bool l2)
 {
-    wide8 u[BATCH_COORDINATES], value[BATCH_COORDINATES], back[BATCH_COORDINATES];
+    batch_slope g;
     const wide8 inverse = 1.0 / b->sigma;
     for (size_t i = 0; i < m * d; i++) {
-        u[i] = b->u[i] * inverse;
-        b->gx[i] = back[i] = (wide8){0};
+        g.u[i] = b->u[i] * inverse;
+        g.x[i] = g.back[i] = (wide8){0};
         if (l2) b->pull[i] = (wide8){0};
     }
     for (size_t i = 0; i < m; i++) b->ga[i] = (wide8){0};
-    for (size_t i = 0; i < d * d; i++) b->gA[i] = (wide8){0};
+    for (size_t i = 0; i < d * d; i++) g.A[i] = (wide8){0};
     for (size_t l = 0; l < m; l++) {
-        batch_image(d, b->V, b->v + l * d, value + l * d);
+        batch_image(d, b->V, b->v + l * d, g.value + l * d);
         if (l2) batch_image(d, b->K, b->v + l * d, b->moved + l * d);
     }
-    for (size_t i = 0; i < m; i++) token(b, m, d, l2, i, u, value, back);
+    for (size_t i = 0; i < m; i++) token(b, m, d, l2, i, &g);
     for (size_t l = 0; l < m; l++) {
-        batch_add_image_t(d, b->V, back + l * d, b->gx + l * d);
-        if (l2) batch_add_image_t(d, b->K, b->pull + l * d, b->gx + l * d);
+        batch_add_image_t(d, b->V, g.back + l * d, g.x + l * d);
+        if (l2) batch_add_image_t(d, b->K, b->pull + l * d, g.x + l * d);
     }
+    for (size_t i = 0; i < m * d; i++) b->gx[i] = g.x[i];
+    for (size_t i = 0; i < d * d; i++) b->gA[i] = g.A[i];
 }
 
 WIDE_BODY void all_sides_told(tl_batch *b, bool known)

@@ -11,14 +11,14 @@ enum { BATCH_WIDTH = 8, BATCH_COORDINATES = TL_TOP_SMALL, BATCH_ATOMS = BATCH_CO
 
 struct tl_batch {
     const tl_layer *layer;
-    size_t m_max, d, m; /* m: the largest number of atoms since clear */
-    size_t atoms[TL_BATCH];
-    double largest_v;  /* entry of V */
-    wide8l used, good; /* lanes that hold a measure; whose norm is known */
-    wide8 *x;          /* m x d */
-    wide8 *alpha;      /* m: log-masses, those of atom 0 behind the last */
-    wide8 *present;    /* m: 1, and 0 behind the last */
-    wide8 *A, *V;      /* d x d: map of the queries, scale included; of the values */
+    size_t stride;      /* of the rows of M, in vectors */
+    size_t m_max, d, m; /* m: the largest number of atoms */
+    double largest_v;   /* entry of V */
+    wide8l good;        /* lanes whose norm is known */
+    wide8 *x;           /* m x d */
+    wide8 *alpha;       /* m: log-masses, those of atom 0 behind the last */
+    wide8 *present;     /* m: 1, and 0 behind the last */
+    wide8 *A, *V;       /* d x d: map of the queries, scale included; of the values */
     wide8 *q, *key, *val;
     bool l2;        /* kind l2, Q, K of width d: logits -|query - shift|^2 / (2 twice), where */
     bool tied;      /* K = Q */
@@ -38,10 +38,15 @@ struct tl_batch {
     wide8l below;   /* where that of no split block comes near */
     wide8 sigma;    /* the norm */
     wide8 *gx, *ga, *gA;
+    bool turned;  /* A is not the head's */
+    wide8 *pad;   /* rows of lanes with fewer atoms, and of what is not asked */
     wide8 *work;  /* of tl_top_batch */
     void *buffer; /* owns all of them */
 };
 
+/* The points into their lanes, and the answers out of them. */
+void tl_batch_read(tl_batch *b, size_t count, const tl_batch_point *points);
+void tl_batch_write(const tl_batch *b, size_t count, const tl_batch_point *points);
 /* From tokens and masses to P, R, M, S and the fourth powers of split blocks. */
 void tl_batch_all_blocks(tl_batch *b);
 /* Gradient of u' J v / sigma into gx, ga, gA. */

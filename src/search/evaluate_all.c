@@ -47,18 +47,26 @@ static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
     e->status = TL_OK;
     e->value = (tl_value){value, value, -HUGE_VAL};
     *e->warm = e->p->m;
-    tl_batch_vector(ev->batch, lane, e->v);
-    if (e->gx) tl_batch_gradient(ev->batch, lane, e->gx, e->ga, e->gA);
     if (!ev->target_at && value >= ev->target) ev->target_at = ev->used;
 }
 
 void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
 {
     size_t lanes[TL_BATCH] = {0}, used = 0, columns = 0;
+    tl_batch_point points[TL_BATCH];
     for (size_t i = 0; ev->batch && i < count; i++) {
         const tl_point *p = e[i].p;
         if (p->m > ev->batch_atoms) continue;
         if (p->m * p->d > columns) columns = p->m * p->d;
+        points[used] = (tl_batch_point){.m = p->m,
+                                        .x = p->x,
+                                        .log_mass = p->log_mass,
+                                        .A = p->A,
+                                        .warm = *e[i].warm == p->m,
+                                        .v = e[i].v,
+                                        .gx = e[i].gx,
+                                        .ga = e[i].ga,
+                                        .gA = e[i].gA};
         lanes[used++] = i;
     }
     if (used < least_lanes(columns)) used = 0;
@@ -68,12 +76,6 @@ void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
         else
             evaluate_one(ev, &e[i]);
     if (!used) return;
-    tl_batch_clear(ev->batch);
-    for (size_t j = 0; j < used; j++) {
-        const tl_evaluation *f = &e[lanes[j]];
-        const tl_point *p = f->p;
-        tl_batch_put(ev->batch, j, p->m, p->x, p->log_mass, p->A, *f->warm == p->m ? f->v : NULL);
-    }
-    tl_batch_norms(ev->batch, true);
+    tl_batch_norms(ev->batch, used, points);
     for (size_t j = 0; j < used; j++) take_lane(ev, j, &e[lanes[j]]);
 }
