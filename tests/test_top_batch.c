@@ -50,7 +50,9 @@ static void draw(gsl_rng *rng, size_t rows, size_t cols, double second, matrix *
 
 static void put(batch *b, size_t lane, const matrix *m, const double *start)
 {
-    for (size_t i = 0; i < b->rows * b->cols; i++) b->M[LANES * i + lane] = m->M[i];
+    const size_t cols = b->cols, stride = tl_top_batch_stride(cols);
+    for (size_t i = 0; i < b->rows * cols; i++)
+        b->M[LANES * (i / cols * stride + i % cols) + lane] = m->M[i];
     for (size_t j = 0; j < b->cols; j++) b->v[LANES * j + lane] = start ? start[j] : 0.0;
     b->used[lane] = -1;
 }
@@ -207,7 +209,8 @@ Test(top_batch, lanes_depend_on_themselves_alone_in_every_width)
             draw_batch(rng, sizes[c][0], sizes[c][1], &b);
             together = moved = b;
             run(&together);
-            const size_t turn = 1 + draw_below(rng, LANES - 1), numbers = b.rows * b.cols;
+            const size_t turn = 1 + draw_below(rng, LANES - 1),
+                         numbers = b.rows * tl_top_batch_stride(b.cols);
             for (size_t l = 0; l < LANES; l++) {
                 const size_t to = (l * 3 + turn) % LANES;
                 for (size_t i = 0; i < numbers; i++) moved.M[LANES * i + to] = b.M[LANES * i + l];

@@ -203,3 +203,29 @@ Test(top_small, an_exact_start_below_the_top)
                 for (int draw = 0; draw < 40; draw++) /* what rounds away differs */
                     if (k != at) from_below(sizes[c], at, k, 0.5 + 0.013 * draw, draw % 2);
 }
+
+/* Starts so near an eigenvector that what is left is rounding, which lies along it: q apart. */
+Test(top_small, lanes_whose_residual_is_rounding)
+{
+    static wide8 M[24 * 24], u[24], v[24], work[2048];
+    static const size_t sizes[] = {3, 4, 8, 9, 16, 17, 24};
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
+        for (int step = 0; step < 400; step++) {
+            const size_t n = sizes[c];
+            wide8 sigma;
+            wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
+            double q[8];
+            for (size_t i = 0; i < n * n; i++) M[i] = (wide8){0};
+            for (size_t i = 0; i < n; i++) v[i] = (i < 2) - (wide8){0};
+            for (size_t l = 0; l < 8; l++) {
+                q[l] = step || l ? pow(10, -4.5 - 2.5 * (8 * step + (int)l) / 3200)
+                                 : 0x1.e5ae2c7ae273ep-21;
+                M[0][l] = M[n + 1][l] = 1;
+                M[1][l] = M[n][l] = q[l];
+            }
+            tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
+            for (size_t l = 0; l < 8; l++)
+                cr_expect(!told[l] || fabs(sigma[l] / (1 + q[l]) - 1) <= 1e-12,
+                          "%zu, q %a: off by %g", n, q[l], sigma[l] / (1 + q[l]) - 1);
+        }
+}

@@ -57,7 +57,7 @@ static void set_maps(tl_batch *b)
 tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
 {
     const size_t m = m_max, d = layer->d, md = m * d, mm = m * m, dd = d * d;
-    const size_t room = tl_top_batch_room(md);
+    const size_t room = tl_top_batch_room(md), stride = tl_top_batch_stride(md);
     tl_batch *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->l2 = layer->kind == TL_KIND_L2;
@@ -65,19 +65,19 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     const struct {
         wide8 **part;
         size_t size;
-    } parts[] = {{&b->x, md},         {&b->alpha, m},
-                 {&b->present, m},    {&b->A, dd},
-                 {&b->V, dd},         {&b->q, md},
-                 {&b->key, md},       {&b->val, md},
-                 {&b->P, mm},         {&b->R, mm},
-                 {&b->M, md * md},    {&b->S, md * d},
-                 {&b->split, m},      {&b->u, md},
-                 {&b->v, md},         {&b->gx, md},
-                 {&b->ga, m},         {&b->gA, dd},
-                 {&b->work, room},    {&b->K, b->l2 ? dd : 0},
-                 {&b->query, only},   {&b->shift, only},
-                 {&b->against, only}, {&b->moved, only},
-                 {&b->pull, only},    {&b->pad, 2 * md + m + dd}};
+    } parts[] = {{&b->x, md},          {&b->alpha, m},
+                 {&b->present, m},     {&b->A, dd},
+                 {&b->V, dd},          {&b->q, md},
+                 {&b->key, md},        {&b->val, md},
+                 {&b->P, mm},          {&b->R, mm},
+                 {&b->M, md * stride}, {&b->S, md * d},
+                 {&b->split, m},       {&b->u, md},
+                 {&b->v, md},          {&b->gx, md},
+                 {&b->ga, m},          {&b->gA, dd},
+                 {&b->work, room},     {&b->K, b->l2 ? dd : 0},
+                 {&b->query, only},    {&b->shift, only},
+                 {&b->against, only},  {&b->moved, only},
+                 {&b->pull, only},     {&b->pad, 2 * md + m + dd}};
     enum { PARTS = sizeof parts / sizeof *parts };
     size_t total = mm;
     for (size_t i = 0; i < PARTS; i++) total += parts[i].size;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attention/batch_lanes.h"
+#include "linalg/top_batch.h"
 
 /* Coordinates, and their squares times V: past this, products of two of them leave the range. */
 static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
@@ -149,7 +150,7 @@ void tl_batch_read(tl_batch *b, size_t count, const tl_batch_point *points)
         turned |= points[l].m && points[l].A;
     }
     b->m = m;
-    b->stride = m * d;
+    b->stride = tl_top_batch_stride(m * d);
     for (size_t l = 0; l < TL_BATCH; l++) {
         const tl_batch_point *p = l < count ? &points[l] : &nothing;
         from.atoms[l] = (double)p->m;

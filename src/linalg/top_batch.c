@@ -15,6 +15,11 @@ WIDE_BODY void batch_told(size_t rows, size_t cols, const wide8 *M, const wide8l
 WIDE_VARIANTS_TOLD(batch, PARAMETERS, (rows, cols, M, used, least, u, v, sigma, told, work, true),
                    (rows, cols, M, used, least, u, v, sigma, told, work, false))
 
+size_t tl_top_batch_stride(size_t cols)
+{
+    return lanes_stride(cols);
+}
+
 size_t tl_top_batch_room(size_t cols)
 {
     const size_t basis = BASIS * cols, rounds = lanes_rounds_room(cols);

@@ -4,7 +4,8 @@
 
 #include "linalg/wide.h"
 
-/* M: rows x cols, cols <= TL_TOP_SMALL. v: a start in each lane, zero or not finite: the largest
+/* M: rows x cols, cols <= TL_TOP_SMALL, rows
+ * tl_top_batch_stride(cols) vectors apart. v: a start in each lane, zero or not finite: the largest
  * row; overwritten by the unit right vector. used: lanes to be looked at, the others hold anything.
  * told: lanes whose triple is shown to be the top one: sigma = |M v| is the norm to a relative
  * 1e-10, and to rounding where the second value is further off; v is right to 1e-11 then. The
@@ -16,5 +17,6 @@
 void tl_top_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used, size_t least,
                   wide8 *u, wide8 *v, wide8 *sigma, wide8l *told, wide8 *work);
 size_t tl_top_batch_room(size_t cols);
+size_t tl_top_batch_stride(size_t cols);
 
 #endif

@@ -1,24 +1,34 @@
-/* What the files of top_batch share: one matrix in each lane, M'M over its trace. */
+/* What the files of top_batch share: one matrix in each lane, G = M'M over its trace. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_H
 #define TIGHTLIP_LINALG_TOP_LANES_H
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "linalg/top_factor.h"
 #include "linalg/wide.h"
 
 typedef struct {
-    size_t rows, cols;
+    size_t rows, cols, stride;
     size_t least; /* of top_batch.h */
     const wide8 *M;
-    wide8 *u, *v, *w, *back,
-        *work;                /* v of length 1; u = M v; w = scale M'u - quotient v; back: M'u */
-    wide8 scale;              /* 1 / trace of M'M */
-    wide8 quotient, residual; /* of v for scale M'M; |w| */
-    wide8 apart;              /* how far below the quotient the second value is at least; or 0 */
+    wide8 *u, *v, *w, *back;  /* v of length 1; w = G v - quotient v, up to the first round */
+    wide8 *work, *basis, *G;  /* basis: of Lanczos; G: NULL until it is made */
+    wide8 scale;              /* 1 / trace of M'M; G = scale M'M */
+    wide8 fourth;             /* squares of G */
+    wide8 quotient, residual; /* of v for G; |w| */
+    wide8 apart;              /* how far below it the second value is at least; or not above 0 */
+    wide8 seen;               /* and on the plane of a climb: too large; or 0 */
     wide8l open, told;        /* lanes still looked at, those that are done */
     double margin;            /* what rounding can do to quotient and trace */
 } top_lanes;
+
+/* Rows of a multiple of 32 vectors would share few places of a cache of 32 kB. */
+WIDE_BODY size_t lanes_stride(size_t cols)
+{
+    return cols % 32 ? cols : cols + 4;
+}
 
 WIDE_BODY bool lanes_any(const wide8l *mask)
 {
@@ -27,16 +37,12 @@ WIDE_BODY bool lanes_any(const wide8l *mask)
     return any != 0;
 }
 
-/* x >= 0: 1 / sqrt(x) to a few units in the last place, finite at zero. */
+/* x >= 0: 1 / sqrt(x), finite at zero. */
 WIDE_BODY void lanes_rsqrt(const wide8 *x, wide8 *out)
 {
-    const wide8 half = 0.5 * *x;
-    wide8 y = (wide8)(0x5fe6eb50c7b537a9 - ((wide8l)*x >> 1));
-    for (int cubic = 0; cubic < 2; cubic++) {
-        const wide8 off = 0.5 - half * y * y;
-        y += y * off * (1.0 + 1.5 * off);
-    }
-    *out = y + y * (0.5 - half * y * y);
+    wide8 root = *x + DBL_MIN;
+    for (size_t l = 0; l < 8; l++) root[l] = sqrt(root[l]);
+    *out = 1.0 / root;
 }
 
 WIDE_BODY void lanes_dot(size_t n, const wide8 *a, const wide8 *b, wide8 *out)
@@ -59,41 +65,45 @@ WIDE_BODY void lanes_set(size_t n, const wide8l *mask, const wide8 *x, const wid
     }
 }
 
-/* For `tall` rows of M: y = M x; trace: and all squares are added to it. */
-WIDE_BODY void lanes_rows(size_t cols, size_t tall, const wide8 *M, const wide8 *x, wide8 *y,
+/* For `tall` rows of M from i on: y = M x; trace: and all squares are added to it. */
+WIDE_BODY void lanes_rows(const top_lanes *t, size_t i, size_t tall, const wide8 *x, wide8 *y,
                           wide8 *trace)
 {
+    const size_t cols = t->cols, stride = t->stride;
+    const wide8 *M = t->M + i * stride;
     wide8 sum[8] = {{0}}, squares[8] = {{0}};
     for (size_t j = 0; j < cols; j++) {
         const wide8 right = x[j];
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++) {
-            const wide8 entry = M[k * cols + j];
+            const wide8 entry = M[k * stride + j];
             sum[k] += entry * right;
             if (trace) squares[k] += entry * entry;
         }
     }
 #pragma GCC unroll 8
     for (size_t k = 0; k < tall; k++) {
-        y[k] = sum[k];
+        y[i + k] = sum[k];
         if (trace) *trace += squares[k];
     }
 }
 
 /* z += M'y for these rows. */
-WIDE_BODY void lanes_back(size_t cols, size_t tall, const wide8 *M, const wide8 *y, wide8 *z)
+WIDE_BODY void lanes_back(const top_lanes *t, size_t i, size_t tall, const wide8 *y, wide8 *z)
 {
+    const size_t cols = t->cols, stride = t->stride;
+    const wide8 *M = t->M + i * stride;
     wide8 left[8]; /* z might be y */
 #pragma GCC unroll 8
-    for (size_t k = 0; k < tall; k++) left[k] = y[k];
+    for (size_t k = 0; k < tall; k++) left[k] = y[i + k];
     for (size_t j = 0; j < cols; j++) {
         wide8 even = z[j], odd = {0};
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++)
             if (k % 2)
-                odd += M[k * cols + j] * left[k];
+                odd += M[k * stride + j] * left[k];
             else
-                even += M[k * cols + j] * left[k];
+                even += M[k * stride + j] * left[k];
         z[j] = even + odd;
     }
 }
@@ -105,43 +115,59 @@ WIDE_BODY void lanes_products(const top_lanes *t, const wide8 *x, wide8 *y, wide
     size_t i = 0;
     for (size_t j = 0; z && j < cols; j++) z[j] = (wide8){0};
     for (; i + 8 <= rows; i += 8) {
-        lanes_rows(cols, 8, t->M + i * cols, x, y + i, trace);
-        if (z) lanes_back(cols, 8, t->M + i * cols, y + i, z);
+        lanes_rows(t, i, 8, x, y, trace);
+        if (z) lanes_back(t, i, 8, y, z);
     }
     for (; i + 4 <= rows; i += 4) {
-        lanes_rows(cols, 4, t->M + i * cols, x, y + i, trace);
-        if (z) lanes_back(cols, 4, t->M + i * cols, y + i, z);
+        lanes_rows(t, i, 4, x, y, trace);
+        if (z) lanes_back(t, i, 4, y, z);
     }
     for (; i < rows; i++) {
-        lanes_rows(cols, 1, t->M + i * cols, x, y + i, trace);
-        if (z) lanes_back(cols, 1, t->M + i * cols, y + i, z);
+        lanes_rows(t, i, 1, x, y, trace);
+        if (z) lanes_back(t, i, 1, y, z);
     }
 }
 
-/* What v tells in the lanes of mask, u = M v, w = M'u. */
-WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *back)
+/* q less an upper bound of the second value of G: what q leaves of the trace. And once G is known:
+ * the second value is at most the largest of G on the vectors orthogonal to v, whose square is at
+ * most that part's sum of squares, all but q^2 and twice residual^2. */
+WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *residual, wide8 *apart)
 {
-    wide8 q, square = {0}, inverse;
-    lanes_dot(t->rows, t->u, t->u, &q);
-    q *= t->scale;
+    *apart = 2.0 * *q - (1.0 + t->margin);
+    if (!t->G) return;
+    wide8 others = t->fourth - *q * *q - 2.0 * (*residual * *residual), inverse, root;
+    const wide8 zero = {0};
+    wide_largest(&zero, &others);
+    others += t->margin;
+    lanes_rsqrt(&others, &inverse);
+    root = *q - others * inverse;
+    wide_largest(&root, apart);
+}
+
+/* Quotient and residual of v in the lanes of mask, and what they tell. */
+WIDE_BODY void lanes_known(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *r)
+{
+    wide8 apart;
+    lanes_apart(t, q, r, &apart);
+    wide_choose(mask, q, &t->quotient, &t->quotient);
+    wide_choose(mask, r, &t->residual, &t->residual);
+    wide_choose(mask, &apart, &t->apart, &t->apart);
+    t->told |= *mask & (apart > (wide8){0}) & (*r <= TOP_TURNED * apart) &
+               (*r * *r <= TOP_TOLD * *q * apart);
+}
+
+/* The same, y = G v. */
+WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *y)
+{
+    wide8 square = {0}, inverse;
     for (size_t j = 0; j < t->cols; j++) {
-        const wide8 w = back[j] * t->scale - q * t->v[j];
+        const wide8 w = y[j] - *q * t->v[j];
         square += w * w;
         wide_choose(mask, &w, &t->w[j], &t->w[j]);
     }
     lanes_rsqrt(&square, &inverse);
-    const wide8 r = square * inverse, apart = 2.0 * q - (1.0 + t->margin);
-    wide_choose(mask, &q, &t->quotient, &t->quotient);
-    wide_choose(mask, &r, &t->residual, &t->residual);
-    wide_choose(mask, &apart, &t->apart, &t->apart);
-    t->told |= *mask & (r <= TOP_TURNED * apart) & (r * r <= TOP_TOLD * q * apart);
-}
-
-/* u = M v and what that tells. */
-WIDE_BODY void lanes_judge(top_lanes *t, const wide8l *mask)
-{
-    lanes_products(t, t->v, t->u, t->back, NULL);
-    lanes_told(t, mask, t->back);
+    const wide8 r = square * inverse;
+    lanes_known(t, mask, q, &r);
 }
 
 #endif

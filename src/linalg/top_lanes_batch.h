@@ -2,62 +2,17 @@
  * products with M and M' are enough: the largest eigenvalue is at least the quotient q, so all
  * others together are at most trace - q < q: the eigenvalue next to q is the top one, and the
  * others are at least 2 q - trace below q. Then v is off by at most the residual over that (Davis
- * and Kahan). v is led there by Lanczos. */
+ * and Kahan). v is led there by Lanczos. Elsewhere M'M is made: of the squares of its entries, less
+ * twice the residual's, q^2 need be more than half for the same to hold; else the pivots of a
+ * factorisation tell. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_BATCH_H
 #define TIGHTLIP_LINALG_TOP_LANES_BATCH_H
 
 #include "linalg/top_lanes.h"
-#include "linalg/top_lanes_ritz.h"
 #include "linalg/top_lanes_rounds.h"
 
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
-
-/* Squares of starts, and traces, that are no numbers to work with, and their inverses; squares that
- * are nothing beside 1, and of that size still exact. */
-static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
-
-/* Starts with less than a row's share of the trace, over this, are none: rounds lose their length
- * where next to nothing is left of it. */
-static const double POOR = 2.0;
-
-/* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
-WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
-{
-    const size_t cols = t->cols;
-    wide8 most = {0}, scale;
-    for (size_t i = 0; i < t->rows; i++) {
-        const wide8 *row = t->M + i * cols;
-        wide8 square;
-        lanes_dot(cols, row, row, &square);
-        const wide8l more = *cold & (square > most);
-        wide_choose(&more, &square, &most, &most);
-        lanes_rsqrt(&square, &scale);
-        lanes_set(cols, &more, row, &scale, t->v);
-    }
-}
-
-WIDE_BODY void begin(top_lanes *t)
-{
-    wide8 square, unit, trace = {0};
-    lanes_dot(t->cols, t->v, t->v, &square);
-    const wide8 least = LEAST_START - (wide8){0}, most = 1.0 / least;
-    const wide8l warm = (square >= least) & (square <= most), cold = t->open & ~warm;
-    lanes_rsqrt(&square, &unit);
-    lanes_set(t->cols, &warm, t->v, &unit, t->v);
-    if (lanes_any(&cold)) begin_cold(t, &cold);
-    lanes_products(t, t->v, t->u, t->back, &trace);
-    const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
-    t->open &= (trace >= low) & (trace <= high);
-    t->scale = 1.0 / trace;
-    lanes_dot(t->rows, t->u, t->u, &square);
-    const wide8l poor = t->open & ~(POOR * (double)t->rows * square >= trace);
-    if (lanes_any(&poor)) {
-        begin_cold(t, &poor);
-        lanes_products(t, t->v, t->u, t->back, NULL);
-    }
-    lanes_told(t, &t->open, t->back);
-}
 
 /* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form. */
 WIDE_BODY void plane(top_lanes *t)
@@ -66,7 +21,7 @@ WIDE_BODY void plane(top_lanes *t)
     wide8 a = {0}, b = {0}, c = {0}, x, y, inverse;
     const wide8 zero = {0}, one = 1.0 - zero;
     for (size_t i = 0; i < t->rows; i++) {
-        const wide8 first = t->M[i * cols], second = cols > 1 ? t->M[i * cols + 1] : zero;
+        const wide8 first = t->M[i * t->stride], second = cols > 1 ? t->M[i * t->stride + 1] : zero;
         a += first * first;
         b += first * second;
         c += second * second;
@@ -107,14 +62,15 @@ WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
     if (t->cols <= 2) {
         plane(t);
         for (size_t i = 0; i < t->rows; i++) {
-            t->u[i] = t->M[i * t->cols] * t->v[0];
-            if (t->cols > 1) t->u[i] += t->M[2 * i + 1] * t->v[1];
+            t->u[i] = t->M[i * t->stride] * t->v[0];
+            if (t->cols > 1) t->u[i] += t->M[i * t->stride + 1] * t->v[1];
         }
         finish(t, sigma);
         return;
     }
-    begin(t);
-    for (int done = 0; t->cols > DIRECT && done < SWEEPS; done++) {
+    const bool direct = t->cols <= DIRECT;
+    if (!direct) begin(t);
+    for (int done = 0; !direct && done < SWEEPS; done++) {
         const wide8 zero = {0};
         const wide8 reach = 2.0 * (t->quotient + t->residual) - 1.0;
         const wide8l mask = t->open & ~t->told & (reach > zero) & (t->residual > zero);
@@ -124,8 +80,8 @@ WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
     const wide8l left = t->open & ~t->told;
     size_t count = 0;
     for (size_t l = 0; l < 8; l++) count += left[l] != 0;
-    if (count >= (t->cols > DIRECT ? t->least : 1)) {
-        lanes_rounds(t, known);
+    if (direct || count >= t->least) {
+        lanes_rounds(t, known, direct);
         lanes_products(t, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
@@ -137,6 +93,7 @@ WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8
 {
     top_lanes t = {.rows = rows,
                    .cols = cols,
+                   .stride = lanes_stride(cols),
                    .least = least,
                    .M = M,
                    .u = u,
@@ -144,6 +101,7 @@ WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8
                    .w = work,
                    .back = work + cols,
                    .work = work + 2 * cols,
+                   .basis = work + 2 * cols,
                    .open = *used,
                    .margin = (double)(4 * rows * cols) * DBL_EPSILON};
     lanes_top(&t, known, sigma);

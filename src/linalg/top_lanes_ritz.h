@@ -1,10 +1,10 @@
-/* Lanczos in lanes through products with M and M'. */
+/* Lanczos in lanes, through products with M and M'. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_RITZ_H
 #define TIGHTLIP_LINALG_TOP_LANES_RITZ_H
 
 #include <float.h>
 
-#include "linalg/top_lanes.h"
+#include "linalg/top_lanes_square.h"
 
 enum { BASIS = 8, NEWTON = 12 };
 
@@ -61,17 +61,15 @@ WIDE_BODY void larger(const wide8 *a, const wide8 *b, const wide8 *c, wide8 *out
     *out = *a + rise;
 }
 
-/* w = scale M'M V_k without V_k and V_(k - 1). */
-WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
+/* w = G V_k without V_k and V_(k - 1). */
+WIDE_BODY void lengthen(top_lanes *t, size_t most, tridiagonal *T)
 {
     const size_t cols = t->cols, k = T->n;
-    const wide8 *last = V + k * cols, *before = last - cols;
+    wide8 *last = t->basis + k * cols, *before = last - cols, *next = last + cols;
     wide8 alpha, square = {0}, inverse;
-    lanes_products(t, last, t->u, t->back, NULL);
-    lanes_dot(t->rows, t->u, t->u, &alpha);
-    alpha *= t->scale;
+    lanes_apply(t, 0, last, t->back, &alpha);
     for (size_t j = 0; j < cols; j++) {
-        const wide8 w = (t->back[j] * t->scale - alpha * last[j]) - T->across[k - 1] * before[j];
+        const wide8 w = (t->back[j] - alpha * last[j]) - T->across[k - 1] * before[j];
         t->back[j] = w;
         square += w * w;
     }
@@ -79,7 +77,20 @@ WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
     T->diagonal[k] = alpha;
     T->across[k] = square * inverse;
     T->n = k + 1;
-    for (size_t j = 0; T->n < BASIS && j < cols; j++) V[T->n * cols + j] = t->back[j] * inverse;
+    for (size_t j = 0; T->n < most && j < cols; j++) next[j] = t->back[j] * inverse;
+}
+
+/* v and the direction of w. */
+WIDE_BODY void first(top_lanes *t, tridiagonal *T)
+{
+    const wide8 inverse = 1.0 / t->residual;
+    T->n = 1;
+    T->diagonal[0] = t->quotient;
+    T->across[0] = t->residual;
+    for (size_t j = 0; j < t->cols; j++) {
+        t->basis[j] = t->v[j];
+        t->basis[t->cols + j] = t->w[j] * inverse;
+    }
 }
 
 /* Lanczos from v in the lanes of mask; v becomes its Ritz vector. A lane ends where the last
@@ -88,21 +99,15 @@ WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
 WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
 {
     const size_t cols = t->cols, most = cols < BASIS ? cols : BASIS;
-    wide8 *V = t->work;
+    wide8 *V = t->basis;
     const wide8 zero = {0};
     wide8 theta = t->quotient, share = 1.0 - zero, x[BASIS] = {{0}}, inverse;
     wide8l going = *mask;
-    tridiagonal T = {.n = 1};
-    T.diagonal[0] = t->quotient;
-    T.across[0] = t->residual;
-    inverse = 1.0 / t->residual;
-    for (size_t j = 0; j < cols; j++) {
-        V[j] = t->v[j];
-        V[cols + j] = t->w[j] * inverse;
-    }
+    tridiagonal T;
+    first(t, &T);
     while (T.n < most && lanes_any(&going)) {
         const size_t k = T.n;
-        lengthen(t, &T, V);
+        lengthen(t, most, &T);
         wide_choose(&going, &T.diagonal[k], &zero, &T.diagonal[k]);
         if (k == 1) larger(&T.diagonal[0], &T.across[0], &T.diagonal[1], &theta);
         share *= T.across[k - 1] / (theta - T.diagonal[k]);
@@ -121,7 +126,7 @@ WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
     lanes_dot(cols, t->back, t->back, &square);
     lanes_rsqrt(&square, &inverse);
     lanes_set(cols, mask, t->back, &inverse, t->v);
-    lanes_judge(t, mask);
+    lanes_judge(t, 0, mask);
 }
 
 #endif

@@ -1,26 +1,31 @@
-/* Inverse iteration in lanes on s I - G, G = M'M over its trace, with s above the largest
- * eigenvalue as the factorisation shows: all pivots are positive. What tl_top_small does, where
- * also the proof stands. G and its factor lie in tiles of 4 x 4, the upper half, rows and columns
- * behind n zero. */
+/* Inverse iteration in lanes on s I - G with s above the largest eigenvalue as the factorisation
+ * shows: all pivots are positive. What tl_top_small does, where also the proof stands. The factor
+ * lies in tiles as G does. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_ROUNDS_H
 #define TIGHTLIP_LINALG_TOP_LANES_ROUNDS_H
 
 #include <float.h>
 
-#include "linalg/top_lanes.h"
+#include "linalg/top_lanes_ritz.h"
+#include "linalg/top_lanes_start.h"
 
-enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE };
 /* Of up to 8 columns, and of more: lanes that take longer cost the others more than one by one. */
 enum { ROUNDS_FEW = 6, ROUNDS_MANY = 4 };
+/* Solutions until what they tell is looked at: chains of sums and roots take longer than these. */
+enum { SOLVES = 3 };
+/* Times residual^2 / apart, which is how far the quotient is below the top at most (Temple). */
+static const double LANES_AHEAD = 1.5;
+/* A residual that tells a direction. */
+static const double SOME_RESIDUAL = 1e-60;
 
 typedef struct {
     top_lanes *lanes;
     size_t n;
-    wide8 *G, *F; /* F: rows of the unit factor */
+    wide8 *F; /* rows of the unit factor */
     wide8 *x, *inverse, *pivot;
     wide8 product;      /* of pivots over mean */
     wide8 mean, s, far; /* far: s was too low that far from the quotient; or 0 */
-    wide8 ahead, kept;  /* s - quotient; the residual over the one before */
+    wide8 ahead, kept;  /* s - quotient; the residual over the one before SOLVES */
     wide8l below;       /* s is above all eigenvalues */
 } inverse_state;
 
@@ -28,40 +33,7 @@ typedef struct {
 WIDE_BODY size_t lanes_rounds_room(size_t cols)
 {
     const size_t blocks = (cols + TILE - 1) / TILE;
-    return blocks * (blocks + 1) * SQUARE + blocks * TILE;
-}
-
-/* Tile (I, J), J >= I. */
-WIDE_BODY wide8 *tile_of(wide8 *tiles, size_t blocks, size_t I, size_t J)
-{
-    return tiles + (I * blocks - I * (I + 1) / 2 + J) * SQUARE;
-}
-
-/* Tile (I, J) of G; columns behind n are read as the last, and made zero. */
-WIDE_BODY void square_tile(const top_lanes *t, size_t n, size_t I, size_t J, wide8 *out)
-{
-    const wide8 zero = {0};
-    wide8 sum[SQUARE] = {{0}};
-    size_t left[TILE], right[TILE];
-    for (size_t a = 0; a < TILE; a++) {
-        left[a] = TILE * I + a < n ? TILE * I + a : n - 1;
-        right[a] = TILE * J + a < n ? TILE * J + a : n - 1;
-    }
-    for (size_t i = 0; i < t->rows; i++) {
-        const wide8 *row = t->M + i * n;
-#pragma GCC unroll 4
-        for (size_t a = 0; a < TILE; a++)
-#pragma GCC unroll 4
-            for (size_t b = 0; b < TILE; b++) sum[TILE * a + b] += row[left[a]] * row[right[b]];
-    }
-#pragma GCC unroll 4
-    for (size_t a = 0; a < TILE; a++)
-#pragma GCC unroll 4
-        for (size_t b = 0; b < TILE; b++) {
-            out[TILE * a + b] = zero;
-            if (TILE * I + a < n && TILE * J + b < n)
-                out[TILE * a + b] = sum[TILE * a + b] * t->scale;
-        }
+    return 2 * square_room(blocks) + blocks * TILE;
 }
 
 /* L D L' of the tile on the diagonal in place of its upper half. */
@@ -90,7 +62,7 @@ WIDE_BODY void pivots(inverse_state *t, size_t I, wide8 *a)
 WIDE_BODY void left_of(const inverse_state *t, size_t blocks, size_t I, size_t J,
                        const wide8 *scaled, wide8 *a)
 {
-    const wide8 *G = tile_of(t->G, blocks, I, J);
+    const wide8 *G = tile_of(t->lanes->G, blocks, I, J);
 #pragma GCC unroll 16
     for (size_t k = 0; k < SQUARE; k++) a[k] = -G[k];
     if (I == J)
@@ -174,29 +146,31 @@ WIDE_BODY void solve(const inverse_state *t, size_t blocks)
     }
 }
 
-/* Once more with the factor in the lanes of mask, and what that tells: top_found. */
+/* SOLVES times with the factor in the lanes of mask, and what that tells: top_found. */
 WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
 {
     top_lanes *l = t->lanes;
     const size_t n = t->n;
     const wide8 zero = {0};
-    wide8 square, along, unit, left = zero, inverse;
+    wide8 before[TOP_MOST], square, along, unit, left = zero, inverse, apart;
     for (size_t i = 0; i < blocks * TILE; i++) t->x[i] = i < n ? l->v[i] : zero;
-    solve(t, blocks);
+    for (int k = 0; k < SOLVES; k++) {
+        for (size_t i = 0; i < n; i++) before[i] = t->x[i];
+        solve(t, blocks);
+    }
     lanes_dot(n, t->x, t->x, &square);
-    lanes_dot(n, t->x, l->v, &along);
+    lanes_dot(n, t->x, before, &along);
     lanes_rsqrt(&square, &unit);
     const wide8 ahead = along * unit * unit;
     for (size_t i = 0; i < n; i++) {
-        const wide8 w = (ahead * t->x[i] - l->v[i]) * unit, v = t->x[i] * unit;
+        const wide8 w = (ahead * t->x[i] - before[i]) * unit, v = t->x[i] * unit;
         left += w * w;
-        wide_choose(mask, &w, &l->w[i], &l->w[i]);
         wide_choose(mask, &v, &l->v[i], &l->v[i]);
     }
     lanes_rsqrt(&left, &inverse);
     const wide8 residual = left * inverse, q = t->s - ahead;
     const wide8 half = 0.5 * t->product * t->mean * t->mean / ahead - ahead;
-    wide8 apart = 2.0 * q - (1.0 + l->margin);
+    lanes_apart(l, &q, &residual, &apart);
     wide_largest(&half, &apart);
     wide_largest(&zero, &apart);
     const wide8 kept = residual / l->residual;
@@ -217,10 +191,13 @@ WIDE_BODY void trial(const inverse_state *t, wide8 *above)
     const top_lanes *l = t->lanes;
     const wide8 zero = {0}, r = l->residual / l->quotient, least = TOP_NEAREST - zero,
                 four = 4.0 * t->far;
-    const wide8 known = TOP_AHEAD * r * r * l->quotient / l->apart, guess = TOP_TRIAL * r * r;
-    const wide8l apart = l->apart > zero, low = t->far > zero;
+    const wide8 square = r * r, known = LANES_AHEAD * square * l->quotient / l->apart,
+                likely = TOP_AHEAD * square * l->quotient / l->seen, guess = TOP_TRIAL * square;
+    const wide8l apart = l->apart > zero, seen = l->seen > zero, low = t->far > zero;
     wide8 near, farther = r;
-    wide_choose(&apart, &known, &guess, &near);
+    wide_choose(&seen, &likely, &guess, &near);
+    const wide8l closer = apart & (known < near);
+    wide_choose(&closer, &known, &near, &near);
     const wide8l less = near < r;
     wide_choose(&less, &near, &r, &near);
     wide_largest(&four, &farther);
@@ -230,34 +207,41 @@ WIDE_BODY void trial(const inverse_state *t, wide8 *above)
 
 /* Lanes near an eigenvalue that is not the top: a step of power iteration, after some of everything
  * where v is near its vector. */
-WIDE_BODY void away(inverse_state *t, const wide8l *lost, size_t round)
+WIDE_BODY void away(inverse_state *t, size_t blocks, const wide8l *lost, size_t round)
 {
     top_lanes *l = t->lanes;
     const wide8l stuck = l->residual <= TOP_STUCK * l->quotient;
     const wide8 zero = {0};
     wide8 square, unit, kick;
+    lanes_apply(l, blocks, l->v, l->back, &square);
     for (size_t i = 0; i < t->n; i++) {
         const wide8 some = 0.02 * ((double)((5 * i * i + 3 * round) % 11) - 5.5) - zero;
         wide_choose(&stuck, &some, &zero, &kick);
-        t->x[i] = l->w[i] + l->quotient * l->v[i] + l->quotient * kick;
+        t->x[i] = l->back[i] + l->quotient * kick;
     }
     lanes_dot(t->n, t->x, t->x, &square);
     lanes_rsqrt(&square, &unit);
     lanes_set(t->n, lost, t->x, &unit, l->v);
-    lanes_judge(l, lost);
+    lanes_judge(l, blocks, lost);
 }
 
-WIDE_BODY void rounds(top_lanes *l, size_t blocks)
+WIDE_BODY void rounds(top_lanes *l, size_t blocks, bool direct, bool whole)
 {
+    if (whole) l->cols = TILE * blocks; /* the compiler knows it then */
     const size_t n = l->cols;
     const wide8 zero = {0};
     wide8 inverse[TOP_MOST], pivot[TOP_MOST];
     inverse_state t = {.lanes = l, .n = n, .inverse = inverse, .pivot = pivot};
-    t.G = l->work;
-    t.F = t.G + blocks * (blocks + 1) / 2 * SQUARE;
-    t.x = t.F + blocks * (blocks + 1) / 2 * SQUARE;
-    for (size_t I = 0; I < blocks; I++)
-        for (size_t J = I; J < blocks; J++) square_tile(l, n, I, J, tile_of(t.G, blocks, I, J));
+    if (direct) {
+        begin_direct(l, blocks);
+    } else {
+        lanes_square(l, blocks);
+        lanes_known(l, &l->open, &l->quotient, &l->residual);
+    }
+    t.F = l->work + square_room(blocks);
+    t.x = t.F + square_room(blocks);
+    const wide8l rough = l->open & ~l->told & (l->residual > SOME_RESIDUAL - zero);
+    if (lanes_any(&rough)) lanes_climb(l, blocks, &rough);
     wide_largest(&zero, &l->apart);
     for (size_t round = 0; round < (n > 2 * TILE ? ROUNDS_MANY : ROUNDS_FEW); round++) {
         wide8 above;
@@ -269,28 +253,33 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks)
         t.below = busy;
         factorise(&t, blocks);
         mask = t.below;
-        for (int more = 0; more <= TOP_AGAIN && lanes_any(&mask); more++) {
+        for (int more = 0; more < 2 && lanes_any(&mask); more++) {
             again(&t, blocks, &mask);
-            mask &= ~l->told & (l->residual * t.kept * t.kept <= TOP_TURNED * l->apart);
+            mask &= ~l->told & (l->residual * t.kept <= TOP_TURNED * l->apart);
         }
         const wide8l low = busy & ~t.below, lost = low & (above * l->quotient >= l->residual);
         wide_choose(&low, &above, &zero, &t.far);
         wide_choose(&low, &zero, &l->apart, &l->apart);
-        if (lanes_any(&lost)) away(&t, &lost, round);
+        if (lanes_any(&lost)) away(&t, blocks, &lost, round);
     }
 }
 
-/* Lanes that are open and not told; `known`: the compiler is to know few columns, for speed alone.
- */
-WIDE_BODY void lanes_rounds(top_lanes *t, bool known)
+/* Lanes that are open and not told; direct: from their start. `known`: the compiler is to know few
+ * columns, for speed alone. */
+WIDE_BODY void lanes_rounds(top_lanes *t, bool known, bool direct)
 {
     const size_t blocks = (t->cols + TILE - 1) / TILE;
+    const bool whole = t->cols == TILE * blocks;
     if (known && blocks == 1)
-        rounds(t, 1);
+        rounds(t, 1, true, false);
+    else if (known && blocks == 2 && whole)
+        rounds(t, 2, true, true);
     else if (known && blocks == 2)
-        rounds(t, 2);
+        rounds(t, 2, true, false);
+    else if (whole)
+        rounds(t, blocks, direct, true);
     else
-        rounds(t, blocks);
+        rounds(t, blocks, direct, false);
 }
 
 #endif

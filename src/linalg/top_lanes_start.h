@@ -1,0 +1,96 @@
+/* Where lanes start from, and what that tells. */
+#ifndef TIGHTLIP_LINALG_TOP_LANES_START_H
+#define TIGHTLIP_LINALG_TOP_LANES_START_H
+
+#include "linalg/top_lanes_square.h"
+
+/* Squares of starts, and traces, that are no numbers to work with, and their inverses; squares that
+ * are nothing beside 1, and of that size still exact. */
+static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
+
+/* Starts with less than a row's share of the trace, over this, are none: rounds lose their length
+ * where next to nothing is left of it. */
+static const double POOR = 2.0;
+
+/* Lanes without a start get their largest row, whose quotient is at least the trace over rows. */
+WIDE_BODY void begin_cold(top_lanes *t, const wide8l *cold)
+{
+    const size_t cols = t->cols;
+    wide8 most = {0}, scale;
+    for (size_t i = 0; i < t->rows; i++) {
+        const wide8 *row = t->M + i * t->stride;
+        wide8 square;
+        lanes_dot(cols, row, row, &square);
+        const wide8l more = *cold & (square > most);
+        wide_choose(&more, &square, &most, &most);
+        lanes_rsqrt(&square, &scale);
+        lanes_set(cols, &more, row, &scale, t->v);
+    }
+}
+
+/* v of length 1. */
+WIDE_BODY void begin_unit(top_lanes *t)
+{
+    wide8 square, unit;
+    lanes_dot(t->cols, t->v, t->v, &square);
+    const wide8 least = LEAST_START - (wide8){0}, most = 1.0 / least;
+    const wide8l warm = (square >= least) & (square <= most), cold = t->open & ~warm;
+    lanes_rsqrt(&square, &unit);
+    lanes_set(t->cols, &warm, t->v, &unit, t->v);
+    if (lanes_any(&cold)) begin_cold(t, &cold);
+}
+
+/* Lanes with a trace to work with. */
+WIDE_BODY void begin_scale(top_lanes *t, const wide8 *trace)
+{
+    const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
+    t->open &= (*trace >= low) & (*trace <= high);
+    t->scale = 1.0 / *trace;
+}
+
+/* Lanes whose start is none. */
+WIDE_BODY void begin_poor(const top_lanes *t, const wide8 *quotient, wide8l *poor)
+{
+    *poor = t->open & ~(POOR * (double)t->rows * *quotient >= 1.0 - (wide8){0});
+}
+
+/* By M and M'. */
+WIDE_BODY void begin(top_lanes *t)
+{
+    wide8 quotient, trace = {0};
+    begin_unit(t);
+    lanes_products(t, t->v, t->u, t->back, &trace);
+    begin_scale(t, &trace);
+    lanes_dot(t->rows, t->u, t->u, &quotient);
+    quotient *= t->scale;
+    wide8l poor;
+    begin_poor(t, &quotient, &poor);
+    if (lanes_any(&poor)) {
+        begin_cold(t, &poor);
+        lanes_products(t, t->v, t->u, t->back, NULL);
+        lanes_dot(t->rows, t->u, t->u, &quotient);
+        quotient *= t->scale;
+    }
+    for (size_t j = 0; j < t->cols; j++) t->back[j] *= t->scale;
+    lanes_told(t, &t->open, &quotient, t->back);
+}
+
+/* Through G, which is made here. */
+WIDE_BODY void begin_direct(top_lanes *t, size_t blocks)
+{
+    wide8 quotient, trace;
+    begin_unit(t);
+    lanes_dot(t->rows * t->cols, t->M, t->M, &trace); /* so few rows lie together */
+    begin_scale(t, &trace);
+    lanes_square(t, blocks);
+    lanes_apply(t, blocks, t->v, t->back, &quotient);
+    wide8l poor;
+    begin_poor(t, &quotient, &poor);
+    if (lanes_any(&poor)) {
+        begin_cold(t, &poor);
+        lanes_apply(t, blocks, t->v, t->back, &quotient);
+    }
+    lanes_told(t, &t->open, &quotient, t->back);
+}
+
+#endif
