@@ -125,7 +125,8 @@ WIDE_BODY void shrink(size_t d, double factor, const double *centre, double *x)
 }
 
 /* From any point but the centre, then inside exactly. */
-WIDE_BODY void to_sphere(size_t d, double distance, const double *centre, double radius, double *x)
+WIDE_BODY void to_sphere_body(size_t d, double distance, const double *centre, double radius,
+                              double *x)
 {
     double step = DBL_EPSILON;
 
@@ -141,33 +142,18 @@ WIDE_BODY void to_sphere(size_t d, double distance, const double *centre, double
     }
 }
 
-WIDE_BODY void project(size_t d, size_t m, const double *centre, double radius, bool surface,
-                       double *x)
+WIDE_BODY void project(size_t d, size_t m, const double *centre, double radius, double *x)
 {
     for (size_t k = 0; k < m; k++, x += d) {
         double distance;
 
-        if (!surface && holds_body(d, x, centre, radius)) continue;
+        if (holds_body(d, x, centre, radius)) continue;
         distance = distance_body(d, x, centre);
         if (isfinite(distance))
-            to_sphere(d, distance, centre, radius, x);
+            to_sphere_body(d, distance, centre, radius, x);
         else
             shrink(d, 0, centre, x);
     }
-}
-
-/* Widths that the compiler is to know. */
-WIDE_BODY void project_body(size_t d, size_t m, const double *centre, double radius, bool surface,
-                            double *x)
-{
-    if (d == 1)
-        project(1, m, centre, radius, surface, x);
-    else if (d == 2)
-        project(2, m, centre, radius, surface, x);
-    else if (d == 4)
-        project(4, m, centre, radius, surface, x);
-    else
-        project(d, m, centre, radius, surface, x);
 }
 
 /* Where the processor has it, fma is one instruction instead of a call; the result is the same. */
@@ -195,9 +181,11 @@ VARIANTS(double, distance, (size_t d, const double *x, const double *centre),
          return distance_body(d, x, centre))
 VARIANTS(bool, holds, (size_t d, const double *x, const double *centre, double radius),
          return holds_body(d, x, centre, radius))
-VARIANTS(void, project,
-         (size_t d, size_t m, const double *centre, double radius, bool surface, double *x),
-         project_body(d, m, centre, radius, surface, x))
+VARIANTS(void, to_sphere,
+         (size_t d, double distance, const double *centre, double radius, double *x),
+         to_sphere_body(d, distance, centre, radius, x))
+VARIANTS(void, project, (size_t d, size_t m, const double *centre, double radius, double *x),
+         TL_BALL_BY_WIDTH(d, project, m, centre, radius, x))
 
 double tl_ball_distance(size_t d, const double *x, const double *centre)
 {
@@ -211,10 +199,10 @@ bool tl_ball_holds(size_t d, const double *x, const double *centre, double radiu
 
 void tl_ball_project(size_t d, size_t m, const double *centre, double radius, double *x)
 {
-    CALL(project, (d, m, centre, radius, false, x));
+    CALL(project, (d, m, centre, radius, x));
 }
 
-void tl_ball_to_sphere(size_t d, const double *centre, double radius, double *x)
+void tl_ball_to_sphere(size_t d, double distance, const double *centre, double radius, double *x)
 {
-    CALL(project, (d, 1, centre, radius, true, x));
+    CALL(to_sphere, (d, distance, centre, radius, x));
 }

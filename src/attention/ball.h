@@ -43,8 +43,17 @@ static inline double tl_ball_distance_plain(size_t d, const double *x, const dou
 bool tl_ball_holds(size_t d, const double *x, const double *centre, double radius);
 
 /* Tokens x (m x d) that are outside, onto the sphere and inside exactly; infinite ones, to the
- * centre. And one that is not at the centre, from wherever it is. */
+ * centre. */
 void tl_ball_project(size_t d, size_t m, const double *centre, double radius, double *x);
-void tl_ball_to_sphere(size_t d, const double *centre, double radius, double *x);
+
+/* A token whose distance from the centre is not zero, onto the sphere and inside exactly. */
+void tl_ball_to_sphere(size_t d, double distance, const double *centre, double radius, double *x);
+
+/* f(d, ..), widths that are searched most known to the compiler; f returns nothing. */
+#define TL_BALL_BY_WIDTH(d, f, ...) \
+    ((d) == 1   ? f(1, __VA_ARGS__) \
+     : (d) == 2 ? f(2, __VA_ARGS__) \
+     : (d) == 4 ? f(4, __VA_ARGS__) \
+                : f(d, __VA_ARGS__))
 
 #endif

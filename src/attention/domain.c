@@ -103,7 +103,7 @@ tl_status tl_domain_fits(const tl_domain *domain, const tl_layer *layer, tl_erro
     return TL_OK;
 }
 
-static const tl_domain_methods *methods(const tl_domain *domain)
+const tl_domain_methods *tl_domain_methods_of(const tl_domain *domain)
 {
     switch (domain->kind) {
     case TL_DOMAIN_SPHERE:
@@ -124,20 +124,20 @@ static const tl_domain_methods *methods(const tl_domain *domain)
 
 bool tl_domain_contains(const tl_domain *domain, const double *x)
 {
-    return methods(domain)->contains(domain, x);
+    return tl_domain_methods_of(domain)->contains(domain, x);
 }
 
 void tl_domain_project(const tl_domain *domain, double *x)
 {
-    methods(domain)->project(domain, x);
+    tl_domain_methods_of(domain)->project(domain, x);
 }
 
 void tl_domain_random(const tl_domain *domain, gsl_rng *rng, bool surface, double *x)
 {
-    methods(domain)->random(domain, rng, surface, x);
+    tl_domain_methods_of(domain)->random(domain, rng, surface, x);
 }
 
 void tl_domain_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    methods(domain)->tangent(domain, x, g);
+    tl_domain_methods_of(domain)->tangent(domain, x, g);
 }

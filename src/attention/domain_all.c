@@ -6,7 +6,6 @@
 
 #include <gsl/gsl_randist.h>
 
-#include "attention/ball.h"
 #include "attention/domain_kinds.h"
 #include "tightlip/linalg.h"
 
@@ -96,10 +95,11 @@ void tl_domain_project_all(const tl_domain *domain, size_t m, double *x)
         project_array(domain, x);
         return;
     }
-    if (domain->kind == TL_DOMAIN_BALL)
-        tl_ball_project(domain->d, m, domain->centre, domain->radius, x);
+    const tl_domain_methods *methods = tl_domain_methods_of(domain);
+    if (methods->project_all)
+        methods->project_all(domain, m, x);
     else
-        for (size_t k = 0; k < m; k++) tl_domain_project(domain, x + k * domain->d);
+        for (size_t k = 0; k < m; k++) methods->project(domain, x + k * domain->d);
 }
 
 void tl_domain_random_all(const tl_domain *domain, gsl_rng *rng, bool surface, size_t m, double *x)
@@ -127,13 +127,13 @@ void tl_domain_tangent_all(const tl_domain *domain, size_t m, const double *x, d
     const tl_measure *mu = domain->around;
     double along = 0, square = 0;
 
-    if (domain->kind == TL_DOMAIN_BALL) {
-        tl_domain_ball_tangents(domain, m, x, g);
-        return;
-    }
     if (!mu || m != mu->m) {
-        for (size_t k = 0; k < m; k++)
-            tl_domain_tangent(domain, x + k * domain->d, g + k * domain->d);
+        const tl_domain_methods *methods = tl_domain_methods_of(domain);
+        const size_t d = domain->d;
+        if (methods->tangent_all)
+            methods->tangent_all(domain, m, x, g);
+        else
+            for (size_t k = 0; k < m; k++) methods->tangent(domain, x + k * d, g + k * d);
         return;
     }
     if (budget(domain, x) <

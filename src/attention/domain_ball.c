@@ -75,9 +75,14 @@ static bool sphere_contains(const tl_domain *domain, const double *x)
     return ball_contains(domain, x) && reaches_sphere(domain, x);
 }
 
+static void ball_project_all(const tl_domain *domain, size_t m, double *x)
+{
+    tl_ball_project(domain->d, m, domain->centre, domain->radius, x);
+}
+
 static void ball_project(const tl_domain *domain, double *x)
 {
-    tl_ball_project(domain->d, 1, domain->centre, domain->radius, x);
+    ball_project_all(domain, 1, x);
 }
 
 static void sphere_project(const tl_domain *domain, double *x)
@@ -90,8 +95,9 @@ static void sphere_project(const tl_domain *domain, double *x)
     if (!(isfinite(distance) && distance > 0)) {
         for (size_t i = 0; i < domain->d; i++) x[i] = tl_domain_centre_at(domain, i);
         x[0] += domain->radius;
+        distance = tl_ball_distance(domain->d, x, domain->centre);
     }
-    tl_ball_to_sphere(domain->d, domain->centre, domain->radius, x);
+    tl_ball_to_sphere(domain->d, distance, domain->centre, domain->radius, x);
 }
 
 /* From a direction x to the point at `radius` of the centre. */
@@ -146,30 +152,18 @@ WIDE_BODY void tangents(size_t d, size_t m, const double *x, const double *centr
     }
 }
 
-void tl_domain_ball_tangents(const tl_domain *domain, size_t m, const double *x, double *g)
+static void ball_tangent_all(const tl_domain *domain, size_t m, const double *x, double *g)
 {
     /* Where projection leaves a token counts as the sphere: off by rounding of centre and radius.
      */
     const double inside = domain->radius - rounding(domain, 4096), *centre = domain->centre;
 
-    switch (domain->d) { /* widths that the compiler is to know */
-    case 1:
-        tangents(1, m, x, centre, inside, g);
-        break;
-    case 2:
-        tangents(2, m, x, centre, inside, g);
-        break;
-    case 4:
-        tangents(4, m, x, centre, inside, g);
-        break;
-    default:
-        tangents(domain->d, m, x, centre, inside, g);
-    }
+    TL_BALL_BY_WIDTH(domain->d, tangents, m, x, centre, inside, g);
 }
 
 static void ball_tangent(const tl_domain *domain, const double *x, double *g)
 {
-    tl_domain_ball_tangents(domain, 1, x, g);
+    ball_tangent_all(domain, 1, x, g);
 }
 
 static void sphere_tangent(const tl_domain *domain, const double *x, double *g)
@@ -179,7 +173,9 @@ static void sphere_tangent(const tl_domain *domain, const double *x, double *g)
     remove_radial(domain->d, x, domain->centre, distance, true, g);
 }
 
-const tl_domain_methods tl_domain_ball_methods = {ball_contains, ball_project, ball_random,
-                                                  ball_tangent};
-const tl_domain_methods tl_domain_sphere_methods = {sphere_contains, sphere_project, sphere_random,
-                                                    sphere_tangent};
+const tl_domain_methods tl_domain_ball_methods = {
+    ball_contains, ball_project, ball_random, ball_tangent, ball_project_all, ball_tangent_all};
+const tl_domain_methods tl_domain_sphere_methods = {.contains = sphere_contains,
+                                                    .project = sphere_project,
+                                                    .random = sphere_random,
+                                                    .tangent = sphere_tangent};

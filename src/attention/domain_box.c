@@ -143,7 +143,9 @@ static void space_tangent(const tl_domain *space, const double *x, double *g)
     (void)g;
 }
 
-const tl_domain_methods tl_domain_box_methods = {box_contains, box_project, box_random,
-                                                 box_tangent};
-const tl_domain_methods tl_domain_space_methods = {space_contains, space_project, space_random,
-                                                   space_tangent};
+const tl_domain_methods tl_domain_box_methods = {
+    .contains = box_contains, .project = box_project, .random = box_random, .tangent = box_tangent};
+const tl_domain_methods tl_domain_space_methods = {.contains = space_contains,
+                                                   .project = space_project,
+                                                   .random = space_random,
+                                                   .tangent = space_tangent};

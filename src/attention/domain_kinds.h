@@ -9,13 +9,15 @@ typedef struct {
     void (*project)(const tl_domain *domain, double *x);
     void (*random)(const tl_domain *domain, gsl_rng *rng, bool surface, double *x);
     void (*tangent)(const tl_domain *domain, const double *x, double *g);
+    /* The same of m tokens; NULL: one after the other. */
+    void (*project_all)(const tl_domain *domain, size_t m, double *x);
+    void (*tangent_all)(const tl_domain *domain, size_t m, const double *x, double *g);
 } tl_domain_methods;
 
 extern const tl_domain_methods tl_domain_ball_methods, tl_domain_sphere_methods,
     tl_domain_norm_methods, tl_domain_box_methods, tl_domain_space_methods;
 
-/* The tangent of a ball at m tokens. */
-void tl_domain_ball_tangents(const tl_domain *domain, size_t m, const double *x, double *g);
+const tl_domain_methods *tl_domain_methods_of(const tl_domain *domain);
 
 /* A domain of that kind and width without arrays. Errors: TL_ERR_DOMAIN (d 0), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_domain_new(tl_domain **out, tl_domain_kind kind, size_t d, tl_error *err);

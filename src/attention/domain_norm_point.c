@@ -272,5 +272,7 @@ static void norm_tangent(const tl_domain *e, const double *y, double *g)
     if (make_unit(d, outward)) remove_along(d, outward, e->surface, g);
 }
 
-const tl_domain_methods tl_domain_norm_methods = {norm_contains, norm_project, norm_random,
-                                                  norm_tangent};
+const tl_domain_methods tl_domain_norm_methods = {.contains = norm_contains,
+                                                  .project = norm_project,
+                                                  .random = norm_random,
+                                                  .tangent = norm_tangent};
