@@ -77,7 +77,7 @@ override WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachi
 endif
 first_line = $(shell $(1) --version 2>/dev/null | head -n 1)
 COMPILER := $(call first_line,$(CC))$(if $(filter-out $(CC),$(WIDE_CC)),; vectors by $(call first_line,$(WIDE_CC)))
-# valgrind 3.19 reads DWARF 4.
+# A vector of square roots cannot set errno. valgrind 3.19 reads DWARF 4.
 WIDE_CFLAGS := $(TL_CFLAGS) -fno-math-errno $(if $(findstring clang,$(WIDE_CC)),-Wno-double-promotion -fdebug-default-version=4)
 compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(WIDE_CFLAGS),$(CC) $(TL_CFLAGS))
 

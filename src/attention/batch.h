@@ -24,8 +24,8 @@ typedef struct {
     const double *x, *log_mass, *A; /* m x d, m; d x d in place of the head's, or NULL */
     bool warm;                      /* v is a start for the right singular vector .. */
     double *v;                      /* .. and becomes it, m x d; or NULL */
-    double *gx, *ga,
-        *gA; /* gradient of log norm: m x d, m, d x d; all NULL, or gA (kind dot only) */
+    double *gx, *ga;                /* gradient of log norm: m x d, m; or both NULL, and gA */
+    double *gA;                     /* d x d (kind dot); or NULL */
 } tl_batch_point;
 
 /* Up to TL_BATCH measures, each in its lane. */

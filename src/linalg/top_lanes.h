@@ -13,8 +13,9 @@ typedef struct {
     size_t rows, cols, stride;
     size_t least; /* of top_batch.h */
     const wide8 *M;
-    wide8 *u, *v, *w, *back;  /* v of length 1; w = G v - quotient v, up to the first round */
-    wide8 *work, *basis, *G;  /* basis: of Lanczos; G: NULL until it is made */
+    wide8 *u, *v, *w, *back;  /* v of length 1; w = G v - quotient v, up to the first round; u = M v
+                                 where G is not made; back: products with G */
+    wide8 *work, *G;          /* G: NULL until it is made */
     wide8 scale;              /* 1 / trace of M'M; G = scale M'M */
     wide8 fourth;             /* squares of G */
     wide8 quotient, residual; /* of v for G; |w| */

@@ -8,7 +8,7 @@
 #ifndef TIGHTLIP_LINALG_TOP_LANES_BATCH_H
 #define TIGHTLIP_LINALG_TOP_LANES_BATCH_H
 
-#include "linalg/top_lanes.h"
+#include "linalg/top_lanes_ritz.h"
 #include "linalg/top_lanes_rounds.h"
 
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
@@ -69,7 +69,7 @@ WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
         return;
     }
     const bool direct = t->cols <= DIRECT;
-    if (!direct) begin(t);
+    if (!direct) begin(t, 0);
     for (int done = 0; !direct && done < SWEEPS; done++) {
         const wide8 zero = {0};
         const wide8 reach = 2.0 * (t->quotient + t->residual) - 1.0;
@@ -101,7 +101,6 @@ WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8
                    .w = work,
                    .back = work + cols,
                    .work = work + 2 * cols,
-                   .basis = work + 2 * cols,
                    .open = *used,
                    .margin = (double)(4 * rows * cols) * DBL_EPSILON};
     lanes_top(&t, known, sigma);

@@ -62,10 +62,10 @@ WIDE_BODY void larger(const wide8 *a, const wide8 *b, const wide8 *c, wide8 *out
 }
 
 /* w = G V_k without V_k and V_(k - 1). */
-WIDE_BODY void lengthen(top_lanes *t, size_t most, tridiagonal *T)
+WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
 {
     const size_t cols = t->cols, k = T->n;
-    wide8 *last = t->basis + k * cols, *before = last - cols, *next = last + cols;
+    wide8 *last = V + k * cols, *before = last - cols, *next = last + cols;
     wide8 alpha, square = {0}, inverse;
     lanes_apply(t, 0, last, t->back, &alpha);
     for (size_t j = 0; j < cols; j++) {
@@ -77,20 +77,7 @@ WIDE_BODY void lengthen(top_lanes *t, size_t most, tridiagonal *T)
     T->diagonal[k] = alpha;
     T->across[k] = square * inverse;
     T->n = k + 1;
-    for (size_t j = 0; T->n < most && j < cols; j++) next[j] = t->back[j] * inverse;
-}
-
-/* v and the direction of w. */
-WIDE_BODY void first(top_lanes *t, tridiagonal *T)
-{
-    const wide8 inverse = 1.0 / t->residual;
-    T->n = 1;
-    T->diagonal[0] = t->quotient;
-    T->across[0] = t->residual;
-    for (size_t j = 0; j < t->cols; j++) {
-        t->basis[j] = t->v[j];
-        t->basis[t->cols + j] = t->w[j] * inverse;
-    }
+    for (size_t j = 0; T->n < BASIS && j < cols; j++) next[j] = t->back[j] * inverse;
 }
 
 /* Lanczos from v in the lanes of mask; v becomes its Ritz vector. A lane ends where the last
@@ -99,15 +86,21 @@ WIDE_BODY void first(top_lanes *t, tridiagonal *T)
 WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
 {
     const size_t cols = t->cols, most = cols < BASIS ? cols : BASIS;
-    wide8 *V = t->basis;
+    wide8 *V = t->work;
     const wide8 zero = {0};
     wide8 theta = t->quotient, share = 1.0 - zero, x[BASIS] = {{0}}, inverse;
     wide8l going = *mask;
-    tridiagonal T;
-    first(t, &T);
+    tridiagonal T = {.n = 1};
+    T.diagonal[0] = t->quotient;
+    T.across[0] = t->residual;
+    inverse = 1.0 / t->residual;
+    for (size_t j = 0; j < cols; j++) {
+        V[j] = t->v[j];
+        V[cols + j] = t->w[j] * inverse;
+    }
     while (T.n < most && lanes_any(&going)) {
         const size_t k = T.n;
-        lengthen(t, most, &T);
+        lengthen(t, &T, V);
         wide_choose(&going, &T.diagonal[k], &zero, &T.diagonal[k]);
         if (k == 1) larger(&T.diagonal[0], &T.across[0], &T.diagonal[1], &theta);
         share *= T.across[k - 1] / (theta - T.diagonal[k]);

@@ -6,7 +6,6 @@
 
 #include <float.h>
 
-#include "linalg/top_lanes_ritz.h"
 #include "linalg/top_lanes_start.h"
 
 /* Of up to 8 columns, and of more: lanes that take longer cost the others more than one by one. */
@@ -233,7 +232,7 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks, bool direct, bool whole)
     wide8 inverse[TOP_MOST], pivot[TOP_MOST];
     inverse_state t = {.lanes = l, .n = n, .inverse = inverse, .pivot = pivot};
     if (direct) {
-        begin_direct(l, blocks);
+        begin(l, blocks);
     } else {
         lanes_square(l, blocks);
         lanes_known(l, &l->open, &l->quotient, &l->residual);

@@ -83,15 +83,21 @@ WIDE_BODY void lanes_square(top_lanes *t, size_t blocks)
     t->fourth = on + 2.0 * off;
 }
 
+/* From u = M x and y = M'u: y = G x and x'y. */
+WIDE_BODY void lanes_scaled(const top_lanes *t, wide8 *y, wide8 *quotient)
+{
+    lanes_dot(t->rows, t->u, t->u, quotient);
+    *quotient *= t->scale;
+    for (size_t j = 0; j < t->cols; j++) y[j] *= t->scale;
+}
+
 /* y = G x; quotient: x'y. `blocks` of G, 0: by M and M', and u = M x. */
 WIDE_BODY void lanes_apply(top_lanes *t, size_t blocks, const wide8 *x, wide8 *y, wide8 *quotient)
 {
     const size_t n = t->cols;
     if (!blocks) {
         lanes_products(t, x, t->u, y, NULL);
-        lanes_dot(t->rows, t->u, t->u, quotient);
-        *quotient *= t->scale;
-        for (size_t j = 0; j < n; j++) y[j] *= t->scale;
+        lanes_scaled(t, y, quotient);
         return;
     }
     wide8 padded[TOP_MOST], to[TOP_MOST];

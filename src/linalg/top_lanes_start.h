@@ -48,44 +48,22 @@ WIDE_BODY void begin_scale(top_lanes *t, const wide8 *trace)
     t->scale = 1.0 / *trace;
 }
 
-/* Lanes whose start is none. */
-WIDE_BODY void begin_poor(const top_lanes *t, const wide8 *quotient, wide8l *poor)
-{
-    *poor = t->open & ~(POOR * (double)t->rows * *quotient >= 1.0 - (wide8){0});
-}
-
-/* By M and M'. */
-WIDE_BODY void begin(top_lanes *t)
+/* v, and what it tells: by M and M', or through G of `blocks`, which is made here. */
+WIDE_BODY void begin(top_lanes *t, size_t blocks)
 {
     wide8 quotient, trace = {0};
     begin_unit(t);
-    lanes_products(t, t->v, t->u, t->back, &trace);
-    begin_scale(t, &trace);
-    lanes_dot(t->rows, t->u, t->u, &quotient);
-    quotient *= t->scale;
-    wide8l poor;
-    begin_poor(t, &quotient, &poor);
-    if (lanes_any(&poor)) {
-        begin_cold(t, &poor);
-        lanes_products(t, t->v, t->u, t->back, NULL);
-        lanes_dot(t->rows, t->u, t->u, &quotient);
-        quotient *= t->scale;
+    if (blocks) {
+        lanes_dot(t->rows * t->cols, t->M, t->M, &trace); /* so few rows lie together */
+        begin_scale(t, &trace);
+        lanes_square(t, blocks);
+        lanes_apply(t, blocks, t->v, t->back, &quotient);
+    } else {
+        lanes_products(t, t->v, t->u, t->back, &trace);
+        begin_scale(t, &trace);
+        lanes_scaled(t, t->back, &quotient);
     }
-    for (size_t j = 0; j < t->cols; j++) t->back[j] *= t->scale;
-    lanes_told(t, &t->open, &quotient, t->back);
-}
-
-/* Through G, which is made here. */
-WIDE_BODY void begin_direct(top_lanes *t, size_t blocks)
-{
-    wide8 quotient, trace;
-    begin_unit(t);
-    lanes_dot(t->rows * t->cols, t->M, t->M, &trace); /* so few rows lie together */
-    begin_scale(t, &trace);
-    lanes_square(t, blocks);
-    lanes_apply(t, blocks, t->v, t->back, &quotient);
-    wide8l poor;
-    begin_poor(t, &quotient, &poor);
+    const wide8l poor = t->open & ~(POOR * (double)t->rows * quotient >= 1.0 - (wide8){0});
     if (lanes_any(&poor)) {
         begin_cold(t, &poor);
         lanes_apply(t, blocks, t->v, t->back, &quotient);
