@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attention/batch.h"
+#include "support/difference.h"
 #include "support/search_problem.h"
 #include "tightlip/rng.h"
 
@@ -49,12 +50,7 @@ static bool untouched(size_t from, size_t to, const double *x)
 
 static double off(size_t count, const double *x, const double *y)
 {
-    double most = 0, size = 1e-3;
-    for (size_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(x[i] - y[i]));
-        size = fmax(size, fabs(y[i]));
-    }
-    return most / size;
+    return relative_difference(count, x, y, 1e-3);
 }
 
 /* As one alone has them, in a batch of its own. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "search/internal.h"
+#include "support/difference.h"
 #include "support/draws.h"
 #include "support/search_problem.h"
 #include "tightlip/rng.h"
@@ -92,12 +93,7 @@ static void place(lane *l, const tl_point *p)
 /* Relative; of slopes of a logarithm that are next to nothing, absolute. */
 static double off(size_t count, const double *x, const double *y)
 {
-    double most = 0, size = 1e-4;
-    for (size_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(x[i] - y[i]));
-        size = fmax(size, fabs(y[i]));
-    }
-    return most / size;
+    return relative_difference(count, x, y, 1e-4);
 }
 
 /* sigma_2 / sigma_1 of the joint block near 1 makes any gradient one of many: where it is not. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/difference.h"
 #include "support/scratch.h"
 #include "tightlip/norm.h"
 #include "tightlip/transformer.h"
@@ -76,18 +77,6 @@ static void read_example(const tl_weights *file, example *e)
     free(attended);
 }
 
-/* Largest difference over the largest entry. */
-static double difference(const double *a, const double *b, size_t count)
-{
-    double most = 0, size = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(a[i] - b[i]));
-        size = fmax(size, fabs(b[i]));
-    }
-    return most / size;
-}
-
 static void compare_states(const char *name, tl_precision precision, double tolerance)
 {
     tl_transformer *model = open_model(name);
@@ -106,7 +95,7 @@ static void compare_states(const char *name, tl_precision precision, double tole
         double *expected = read_all(file, tensor, &count);
         cr_assert_eq(count, s.n * s.d, "%s %s: %zu of %zu", name, tensor, s.n * s.d, count);
         const double off =
-            difference(l < s.layers ? s.input + l * count : s.output, expected, count);
+            relative_difference(count, l < s.layers ? s.input + l * count : s.output, expected, 0);
         cr_expect_leq(off, tolerance, "%s, %s: off by %.3g", name, tensor, off);
         free(expected);
     }
@@ -179,8 +168,8 @@ Test(transformer, inputs_lie_in_their_domain)
                 double moved[64];
                 memcpy(moved, s.input + (l * s.n + t) * s.d, s.d * sizeof *moved);
                 tl_domain_project(domain, moved);
-                cr_expect_leq(difference(moved, s.input + (l * s.n + t) * s.d, s.d), 1e-12,
-                              "%s, layer %zu, token %zu", cases[i], l, t);
+                cr_expect_leq(relative_difference(s.d, moved, s.input + (l * s.n + t) * s.d, 0),
+                              1e-12, "%s, layer %zu, token %zu", cases[i], l, t);
             }
             tl_domain_free(domain);
         }
@@ -207,8 +196,9 @@ Test(transformer, later_tokens_and_padding_are_not_seen)
         cr_assert_eq(tl_transformer_run(model, &part, TL_PRECISION_DOUBLE, &b, NULL), TL_OK);
         cr_expect_eq(a.n, i == 2 ? 5u : 8u);
         for (size_t l = 0; l < a.layers; l++)
-            cr_expect_leq(difference(a.input + l * a.n * a.d, b.input + l * b.n * b.d, b.n * b.d),
-                          1e-13, "%s, layer %zu", causal[i], l);
+            cr_expect_leq(
+                relative_difference(b.n * b.d, a.input + l * a.n * a.d, b.input + l * b.n * b.d, 0),
+                1e-13, "%s, layer %zu", causal[i], l);
         tl_transformer_states_clear(&a);
         tl_transformer_states_clear(&b);
         tl_transformer_free(model);
