@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "search/internal.h"
@@ -92,6 +93,42 @@ Test(search_point, the_largest_split_block_is_taken)
         search_fixture_clear(&f);
     }
     gsl_rng_free(rng);
+}
+
+/* Two largest values next to each other, and a start at the vector of the second: A = 0, so that J
+ * is weights times V = size diag(1, .., 1 - gap). */
+static void check_near_tie(size_t d, size_t m, double gap, double size)
+{
+    search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_NONE, d, 0, 2, 0, m);
+    double *V = (double *)(uintptr_t)f.layer->head->V;
+    tl_evaluator ev;
+    tl_point p;
+    tl_value value;
+    cr_assert(tl_point_init(&p, m, d, false));
+    p.m = m;
+    for (size_t i = 0; i < m * d; i++) p.x[i] = 0.1 * sin((double)(i + 1));
+    for (size_t k = 0; k < m; k++) p.log_mass[k] = -log((double)m);
+    for (size_t i = 0; i < d; i++)
+        V[i * d + i] = size * (i + 1 < d ? 1.0 / (double)(i + 1) : 1 - gap);
+    cr_assert_eq(tl_evaluator_init(&ev, &f.problem, m, UINT64_MAX, NULL), TL_OK);
+    for (size_t i = 0; i < m * d; i++) ev.v[i] = (i + 1) % d ? 0 : 1;
+    ev.warm_m = m;
+    cr_assert_eq(tl_evaluate(&ev, &p, &value, NULL, NULL, NULL), TL_OK);
+    cr_expect_leq(fabs(value.log_joint - log(size)), 1e-10, "d = %zu, m = %zu, gap %g: %g less", d,
+                  m, gap, log(size) - value.log_joint);
+    tl_point_clear(&p);
+    tl_evaluator_clear(&ev);
+    search_fixture_clear(&f);
+}
+
+Test(search_point, the_larger_of_two_near_values_is_taken)
+{
+    for (size_t d = 2; d <= 4; d++)
+        for (size_t m = 1; m * d <= TL_TOP_SMALL; m += m < 3 ? 1 : 2)
+            for (double gap = 0.1; gap > 1e-14; gap *= 0.3) {
+                check_near_tie(d, m, gap, 1);
+                check_near_tie(d, m, gap, 1e-120); /* whose squares rounds do not take */
+            }
 }
 
 /* What is drawn first does not hang on how a compiler orders arguments: the token, then how far. */

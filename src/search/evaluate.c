@@ -94,42 +94,52 @@ static void scale(size_t n, double factor, double *x)
     for (size_t i = 0; x && i < n; i++) x[i] *= factor;
 }
 
-/* Top pair of the joint block into u, v; returns its log or NAN. */
-static double joint_value(tl_evaluator *ev, size_t m)
+/* Top pair of the joint block, which is in M: by rounds, or where two values are too near each
+ * other for these by all of its singular values. */
+static bool small_pair(tl_evaluator *ev)
 {
-    ev->rows = m * ev->layer->out;
-    ev->cols = m * ev->layer->d;
-    const bool small = ev->rows * ev->cols <= SMALL_BLOCK;
-    if (small) tl_jacobian_dense(ev->J, ev->M);
-    if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
-    ev->warm_m = m;
-    double sigma;
     size_t rounds;
-    if (small && !tl_top_small(ev->rows, ev->cols, ev->M, ev->u, ev->v, &sigma, &rounds)) {
+    if (!tl_top_small(ev->rows, ev->cols, ev->M, ev->u, ev->v, &ev->sigma, &rounds)) {
         ev->steps += rounds;
-        ev->sigma = sigma;
-        return log(sigma) + tl_jacobian_log_scale(ev->J);
+        return true;
     }
-    const tl_operator op = {ev->rows, ev->cols, small ? block_apply : structured_apply,
-                            small ? block_apply_t : structured_apply_t, ev};
+    double all[TL_TOP_SMALL];
+    if (tl_svd_dense(ev->rows, ev->cols, ev->M, all, ev->u, ev->v)) return false;
+    ev->sigma = all[0];
+    return true;
+}
+
+/* By Lanczos, from v. */
+static bool large_pair(tl_evaluator *ev, bool written)
+{
+    const tl_operator op = {ev->rows, ev->cols, written ? block_apply : structured_apply,
+                            written ? block_apply_t : structured_apply_t, ev};
     const tl_gkl_settings settings = {.max_steps = LANCZOS_STEPS,
                                       .tolerance = LANCZOS_TOLERANCE,
                                       .top_only = true,
                                       .unmeasured = true};
     tl_gkl_result found;
-    bool good = !tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found);
-    if (good) {
-        op.apply(op.self, ev->v, ev->u);
-        ev->sigma = tl_nrm2(ev->rows, ev->u);
-        good = isfinite(ev->sigma);
-    }
-    if (!good) {
-        ev->warm_m = 0;
-        return (double)NAN;
-    }
+    if (tl_gkl_run(ev->gkl, &op, &settings, ev->u, ev->v, &found)) return false;
+    op.apply(op.self, ev->v, ev->u);
+    ev->sigma = tl_nrm2(ev->rows, ev->u);
+    if (!isfinite(ev->sigma)) return false;
     if (isfinite(1.0 / ev->sigma)) scale(ev->rows, 1.0 / ev->sigma, ev->u);
     ev->steps += found.steps;
-    return log(ev->sigma) + tl_jacobian_log_scale(ev->J);
+    return true;
+}
+
+/* Top pair of the joint block into u, v; returns its log or NAN. */
+static double joint_value(tl_evaluator *ev, size_t m)
+{
+    ev->rows = m * ev->layer->out;
+    ev->cols = m * ev->layer->d;
+    const bool written = ev->rows * ev->cols <= SMALL_BLOCK;
+    const bool small = written && ev->cols <= TL_TOP_SMALL;
+    if (written) tl_jacobian_dense(ev->J, ev->M);
+    if (ev->warm_m != m) memset(ev->v, 0, ev->cols * sizeof(double));
+    const bool good = small ? small_pair(ev) : large_pair(ev, written);
+    ev->warm_m = good ? m : 0;
+    return good ? log(ev->sigma) + tl_jacobian_log_scale(ev->J) : (double)NAN;
 }
 
 bool tl_may_split(const tl_evaluator *ev, const tl_point *p, size_t k)
