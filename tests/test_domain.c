@@ -121,6 +121,33 @@ Test(domain, on_an_axis_the_sphere_is_met_exactly)
     }
 }
 
+/* Where rounding of a far centre passes the radius every token counts as on the sphere. */
+Test(domain, a_token_about_a_far_centre_is_on_the_sphere)
+{
+    const double centre[] = {1e13, 0}, x[] = {1e13 + 1, 0};
+    double g[] = {1, 1};
+    tl_domain *ball;
+
+    cr_assert_eq(tl_domain_alloc_ball(&ball, 2, 1, centre, NULL), TL_OK);
+    tl_domain_tangent_all(ball, 1, x, g);
+    cr_expect(g[0] == 0 && g[1] == 1, "%g %g", g[0], g[1]);
+    tl_domain_free(ball);
+}
+
+/* A token far outside a tiny ball ends on its sphere: the factor between is not to underflow. */
+Test(domain, tokens_reach_the_sphere_of_a_tiny_ball)
+{
+    for (int power = 900; power <= 1060; power += 20) {
+        double x[] = {0x1p90, 0x1p89};
+        tl_domain *ball;
+        const double radius = ldexp(1, -power);
+        cr_assert_eq(tl_domain_alloc_ball(&ball, 2, radius, NULL, NULL), TL_OK);
+        tl_domain_project_all(ball, 1, x);
+        cr_expect_geq(hypot(ldexp(x[0], power), ldexp(x[1], power)), 1 - 1e-3, "2^-%d", power);
+        tl_domain_free(ball);
+    }
+}
+
 Test(domain, projection_keeps_the_direction_and_points_inside)
 {
     double x[] = {30, 40}, y[] = {0.3, -0.4}, huge[] = {1e308, 1e308}, lost[] = {(double)NAN, 1};

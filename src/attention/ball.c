@@ -124,30 +124,51 @@ WIDE_BODY void shrink(size_t d, double factor, const double *centre, double *x)
     }
 }
 
-/* From any point but the centre, then inside exactly. */
-WIDE_BODY void to_sphere_body(size_t d, double distance, const double *centre, double radius,
-                              double *x)
+/* Rounding may have left x outside by a unit or so in the last place, more when the centre is far.
+ * Doubling steps end after at most 53: the last one gives the centre. */
+WIDE_BODY void into(size_t d, const double *centre, double radius, double *x)
 {
     double step = DBL_EPSILON;
 
-    for (size_t i = 0; i < d; i++) {
-        double c = centre ? centre[i] : 0;
-        x[i] = c + (x[i] - c) / distance * radius;
-    }
-    /* Rounding may have left x outside by a unit or so in the last place, more when the centre is
-     * far. Doubling steps end after at most 53: the last one gives the centre. */
     while (!holds_body(d, x, centre, radius)) {
         shrink(d, 1 - step, centre, x);
         step = fmin(1, 2 * step);
     }
 }
 
+/* From any point but the centre, then inside exactly. */
+WIDE_BODY void to_sphere_body(size_t d, double distance, const double *centre, double radius,
+                              double *x)
+{
+    for (size_t i = 0; i < d; i++) {
+        double c = centre ? centre[i] : 0;
+        x[i] = c + (x[i] - c) / distance * radius;
+    }
+    into(d, centre, radius, x);
+}
+
+/* The same for less, off the axes, where the square of the distance needs no scale: a unit further
+ * in, so that the first look mostly finds it inside. */
+WIDE_BODY void quick_to_sphere(size_t d, double square, const double *centre, double radius,
+                               double *x)
+{
+    shrink(d, radius / sqrt(square) * (1 - 1.5 * DBL_EPSILON), centre, x);
+    into(d, centre, radius, x);
+}
+
 WIDE_BODY void project(size_t d, size_t m, const double *centre, double radius, double *x)
 {
+    const bool plain = tl_is_plain(radius * radius);
+
     for (size_t k = 0; k < m; k++, x += d) {
-        double distance;
+        double distance, square;
 
         if (holds_body(d, x, centre, radius)) continue;
+        square = tl_plain_square(d, x, centre);
+        if (plain && tl_is_plain(square) && only_coordinate(d, x, centre) == d) {
+            quick_to_sphere(d, square, centre, radius, x);
+            continue;
+        }
         distance = distance_body(d, x, centre);
         if (isfinite(distance))
             to_sphere_body(d, distance, centre, radius, x);

@@ -142,12 +142,30 @@ WIDE_BODY void remove_radial(size_t d, const double *x, const double *centre, do
     for (size_t i = 0; i < d; i++) g[i] -= outward * ((x[i] - (centre ? centre[i] : 0)) * unit);
 }
 
+/* The outward part of g, from |x - centre|^2. */
+WIDE_BODY void remove_outward(size_t d, const double *x, const double *centre, double square,
+                              double *g)
+{
+    double outward = 0;
+
+    for (size_t i = 0; i < d; i++) outward += g[i] * (x[i] - (centre ? centre[i] : 0));
+    if (!(outward > 0)) return;
+    outward /= square;
+    for (size_t i = 0; i < d; i++) g[i] -= outward * (x[i] - (centre ? centre[i] : 0));
+}
+
 /* Tokens nearer than `inside` to the centre keep their g. */
 WIDE_BODY void tangents(size_t d, size_t m, const double *x, const double *centre, double inside,
                         double *g)
 {
     for (size_t k = 0; k < m; k++, x += d, g += d) {
-        const double distance = tl_ball_distance_plain(d, x, centre);
+        const double square = tl_plain_square(d, x, centre);
+        double distance;
+        if (tl_is_plain(square)) {
+            if (!(inside > 0 && square < inside * inside)) remove_outward(d, x, centre, square, g);
+            continue;
+        }
+        distance = tl_ball_distance(d, x, centre);
         if (!(distance < inside)) remove_radial(d, x, centre, distance, false, g);
     }
 }
