@@ -7,12 +7,12 @@
 #include "support/experiment_run.h"
 #include "support/team.h"
 
-#define WARM_GRID                                                                     \
-    "name = \"grid\"; attention = { d = 2; A = \"worst\"; V = \"identity\"; };"       \
-    "domain = { kind = \"ball\"; };"                                                  \
-    "sweep = ( { variable = \"g\"; values = (0.5, 2.0); },"                           \
-    "          { variable = \"n\"; values = (2, 4, 12, \"inf\"); } );"                \
-    "search = { atoms = 3; restarts = 3; evaluations = 40; warm = \"neighbours\"; };" \
+#define WARM_GRID                                                                      \
+    "name = \"grid\"; attention = { d = 2; A = \"worst\"; V = \"identity\"; };"        \
+    "domain = { kind = \"ball\"; };"                                                   \
+    "sweep = ( { variable = \"g\"; values = (0.5, 2.0); },"                            \
+    "          { variable = \"n\"; values = (2, 4, 12, \"inf\"); } );"                 \
+    "search = { atoms = 3; restarts = 13; evaluations = 40; warm = \"neighbours\"; };" \
     "certify = false;"
 
 /* Nothing is searched: records alone. */

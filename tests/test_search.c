@@ -142,12 +142,12 @@ Test(search, seeds_and_cells_change_the_streams)
     fixture f = fixture_make(2, -1.0, 2.0, 0, 4);
     tl_search_result a, b, c;
     f.settings.evaluations = 30;
-    cr_assert_eq(tl_search_restart(&f.problem, &f.settings, 0, &a, NULL), TL_OK);
+    cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, 0, 1, &a, NULL), TL_OK);
     f.settings.seed = 2;
-    cr_assert_eq(tl_search_restart(&f.problem, &f.settings, 0, &b, NULL), TL_OK);
+    cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, 0, 1, &b, NULL), TL_OK);
     f.settings.seed = 1;
     f.settings.cell = 1;
-    cr_assert_eq(tl_search_restart(&f.problem, &f.settings, 0, &c, NULL), TL_OK);
+    cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, 0, 1, &c, NULL), TL_OK);
     cr_expect_neq(memcmp(a.measure->x, b.measure->x, sizeof(double)), 0);
     cr_expect_neq(memcmp(a.measure->x, c.measure->x, sizeof(double)), 0);
     tl_search_result_clear(&a);

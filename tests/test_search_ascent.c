@@ -122,7 +122,7 @@ Test(search_ascent, keeps_its_best_when_stopped)
             climb_init(&c, i);
             start_at(&c, TL_START_RANDOM, 5);
             const uint64_t used = run(&c, &c.p, most);
-            tl_ascent_begin(c.ascent, &c.start, BUDGET);
+            tl_ascent_begin(c.ascent, &c.ev, &c.start, BUDGET);
             for (uint64_t k = 0; k < used; k++) tl_ascents_step(&c.ev, 1, &c.ascent, &status);
             tl_ascent_stop(c.ascent);
             const tl_point *best = tl_ascent_best(c.ascent);
@@ -234,7 +234,7 @@ Test(search_ascent, ends_with_the_best_multiplicities_around)
         tl_value value;
         f.settings.evaluations = 300;
         f.settings.seed = 2;
-        cr_assert_eq(tl_search_restart(&f.problem, &f.settings, r, &found, NULL), TL_OK);
+        cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, r, 1, &found, NULL), TL_OK);
         cr_assert_eq(tl_evaluator_init(&ev, &f.problem, ATOMS, UINT64_MAX, NULL), TL_OK);
         cr_assert(tl_point_init(&p, ATOMS, 2, false));
         p.m = found.measure->m;
@@ -269,7 +269,8 @@ Test(search_ascent, restarts_keep_to_their_budgets)
                 f.settings.evaluations = budgets[b];
                 f.problem.worst_a = r % 3 == 0;
                 f.problem.norm_a = 1;
-                cr_assert_eq(tl_search_restart(&f.problem, &f.settings, r, &found, NULL), TL_OK);
+                cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, r, 1, &found, NULL),
+                             TL_OK);
                 cr_expect_leq(found.evaluations, budgets[b], "n %zu, restart %zu", (size_t)sizes[i],
                               (size_t)r);
                 tl_search_result_clear(&found);

@@ -50,7 +50,8 @@ static void side_init(side *s, tl_kind kind, tl_mask mask, size_t d, uint64_t n,
     problem->norm_a = 1.5;
     const size_t capacity = tl_search_capacity(problem);
     cr_assert_eq(tl_evaluator_init(&s->ev, problem, capacity, UINT64_MAX, NULL), TL_OK);
-    cr_assert_eq(tl_evaluator_lanes(&s->ev), TL_BATCH);
+    cr_assert_eq(tl_evaluator_widen(&s->ev), TL_OK);
+    cr_assert(s->ev.batch);
     for (size_t j = 0; j < TL_BATCH; j++)
         cr_assert(tl_point_init(&s->p[j], capacity, d, problem->worst_a));
 }
@@ -83,11 +84,16 @@ static void draw_point(side *s, size_t j)
     if (problem->n && draw_below(s->rng, 2)) tl_point_round(problem, p);
 }
 
-static void place(lane *l, const tl_point *p)
+static void place(side *s, lane *l, const tl_point *p)
 {
     l->warm = 0;
-    l->e = (tl_evaluation){
-        .p = p, .v = l->v, .warm = &l->warm, .gx = l->gx, .ga = l->ga, .gA = p->A ? l->gA : NULL};
+    l->e = (tl_evaluation){.ev = &s->ev,
+                           .p = p,
+                           .v = l->v,
+                           .warm = &l->warm,
+                           .gx = l->gx,
+                           .ga = l->ga,
+                           .gA = p->A ? l->gA : NULL};
 }
 
 /* Relative; of slopes of a logarithm that are next to nothing, absolute. */
@@ -109,7 +115,7 @@ static bool apart(side *s, const tl_point *p)
 static void compare(side *s, const lane *l, const char *what)
 {
     const tl_point *p = l->e.p;
-    place(&s->one, p);
+    place(s, &s->one, p);
     s->ev.warm_m = 0;
     s->one.e.status = tl_evaluate(&s->ev, p, &s->one.e.value, s->one.gx, s->one.ga, s->one.e.gA);
     cr_assert_eq(l->e.status, s->one.e.status);
@@ -161,7 +167,7 @@ Test(search_batch, has_the_numbers_of_one_by_one)
             for (int step = 0; step < 4; step++) {
                 for (size_t j = 0; j < TL_BATCH; j++) {
                     draw_point(&s, j);
-                    place(&s.all[j], &s.p[j]);
+                    place(&s, &s.all[j], &s.p[j]);
                     e[j] = s.all[j].e;
                 }
                 const uint64_t before = s.ev.used;
@@ -194,7 +200,7 @@ Test(search_batch, lanes_do_not_see_each_other)
         for (size_t at = 0; at < TL_BATCH; at++) {
             tl_evaluation e[TL_BATCH];
             for (size_t j = 0; j < TL_BATCH; j++) {
-                place(&s.all[j], &s.p[j == at ? 0 : j ? j : at]);
+                place(&s, &s.all[j], &s.p[j == at ? 0 : j ? j : at]);
                 e[j] = s.all[j].e;
             }
             if (at) {

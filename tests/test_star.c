@@ -182,6 +182,33 @@ Test(star, in_an_experiment)
     scratch_clear(&dir);
 }
 
+/* Beside layers that are searched: nothing is, for it alone. */
+Test(star, beside_a_search)
+{
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir,
+        "name = \"t\"; attention = ( { name = \"one\"; kind = \"l2\"; heads = ( { Q = ([1.0]); "
+        "V = ([1.0]); } ); }, { name = \"star\"; kind = \"l2\"; star = true; } );"
+        "domain = { kind = \"ball\"; radius = 2.0; };"
+        "sweep = ( { variable = \"attention\"; values = (\"one\", \"star\"); },"
+        "          { variable = \"n\"; values = (2, 3); } );"
+        "search = { atoms = 2; restarts = 11; evaluations = 20; }; bounds = (\"l2-2\");");
+    const tl_run_options options = {.directory = dir.directory, .no_plot = true};
+    tl_error err = {0};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    tl_experiment_free(ex);
+    char *text = results_text(dir.directory, "cells.ndjson");
+    cr_assert_not_null(text);
+    size_t cells = 0, found = 0;
+    for (const char *at = text; (at = strstr(at, "\"lower\":{")); at++) found++;
+    for (const char *at = text; (at = strchr(at, '\n')); at++) cells++;
+    cr_expect(cells == 4 && found == 4, "%zu of %zu: %s", found, cells, text);
+    free(text);
+    scratch_clear(&dir);
+}
+
 Test(star, refused_in_an_experiment)
 {
     static const refusal rows[] = {

@@ -74,18 +74,21 @@ typedef struct {
 
 typedef struct {
     size_t restarts;    /* default 64 */
-    size_t evaluations; /* value-and-gradient evaluations per restart, default 4000 */
+    size_t evaluations; /* value-and-gradient evaluations per restart, default 4000; restarts that
+                           go side by side share theirs */
     unsigned starts;    /* bit set of 1u << tl_start; default all that apply */
     uint64_t seed;      /* default 1 */
     uint64_t cell;      /* index mixed into the random streams */
-    double seconds;     /* 0: no limit; a limit marks the result and gives up reproducibility */
+    double seconds; /* per restart, shared as evaluations are; 0: no limit; a limit marks the result
+                       and gives up reproducibility */
 } tl_search_settings;
 
-#define TL_STOP_LIST(X)                                             \
-    X(TL_STOP_STATIONARY, "stationary")                             \
-    X(TL_STOP_BUDGET, "budget")                                     \
-    X(TL_STOP_TIME, "time")                                         \
-    X(TL_STOP_EXACT, "exact") /* nothing to search: n = 1, J = 0 */ \
+#define TL_STOP_LIST(X)                                               \
+    X(TL_STOP_STATIONARY, "stationary")                               \
+    X(TL_STOP_BUDGET, "budget")                                       \
+    X(TL_STOP_TIME, "time")                                           \
+    X(TL_STOP_HALVED, "halved") /* others were ahead or level */      \
+    X(TL_STOP_EXACT, "exact")   /* nothing to search: n = 1, J = 0 */ \
     X(TL_STOP_FAILED, "failed")
 
 typedef enum {
@@ -132,10 +135,21 @@ void tl_search_defaults(tl_search_settings *settings);
 TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
                                       const tl_search_settings *settings, tl_error *err);
 
-/* Restart r alone: a pure function of (problem, settings, r). The unit of parallel work. */
-TL_MUST_USE tl_status tl_search_restart(const tl_search_problem *problem,
-                                        const tl_search_settings *settings, uint64_t r,
-                                        tl_search_result *result, tl_error *err);
+/* How many restarts go side by side, each in a lane of a vector: TL_SEARCH_TOGETHER where the norm
+ * is spectral, the objective the norm or its joint block, and the layer one head of kind dot or l2
+ * and of small width (under a mask also few tokens, src/attention/batch.h), else 1. */
+enum { TL_SEARCH_TOGETHER = 8 };
+size_t tl_search_together(const tl_search_problem *problem);
+/* Restarts first .. first + count - 1 at once, 1 <= count <= tl_search_together(problem): results
+ * of those that succeeded, measure NULL elsewhere. They share about count times the
+ * evaluations by successive halving, eight of them so: the better half of those still going goes on
+ * after an eighth, a quarter and half of a budget that is 3.2 times the evaluations of one, the
+ * others stop "halved". A pure function of its arguments, and the unit of parallel work; alone a
+ * restart has other roundings, its own evaluations and the lanes of all. Errors: that of the first
+ * restart when every one failed. */
+TL_MUST_USE tl_status tl_search_restarts(const tl_search_problem *problem,
+                                         const tl_search_settings *settings, uint64_t first,
+                                         size_t count, tl_search_result *results, tl_error *err);
 /* The input of another problem of the same width, as a start. */
 typedef struct {
     const tl_layer *layer;     /* borrowed; its A counts when A is searched */

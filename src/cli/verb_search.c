@@ -39,9 +39,10 @@ static const char *const mask_words[] = {"none", "causal", "self-masked", NULL};
     X(N, "n", 'n', TOKENS, "N", "inf", 1, 9007199254740992, NULL,                                \
       "number of tokens; inf: mean field")                                                       \
     X(ATOMS, "atoms", 'm', COUNT, "M", "4", 1, 1024, NULL, "at most this many distinct tokens")  \
-    X(RESTARTS, "restarts", 0, COUNT, "K", "64", 1, 1000000, NULL, "independent restarts")       \
+    X(RESTARTS, "restarts", 0, COUNT, "K", "64", 1, 1000000, NULL,                               \
+      "restarts, up to eight side by side")                                                      \
     X(EVALUATIONS, "evaluations", 0, COUNT, "E", "4000", 1, 1000000000, NULL,                    \
-      "evaluations of value and gradient, per restart")                                          \
+      "evaluations of value and gradient, per restart, of which those ahead get more")           \
     X(SEED, "seed", 's', COUNT, "S", "1", 0, UINT64_MAX, NULL, "seed of the random streams")     \
     X(STARTS, "starts", 0, SET, "A,B,..", "all", 0, 0, tl_cli_start_words,                       \
       "where restarts begin; see tightlip list starts; all: those that apply")                   \

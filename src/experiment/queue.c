@@ -99,11 +99,25 @@ static bool take_cold(tl_schedule *run, tl_work *work)
     return true;
 }
 
+/* Restarts that are done with the first of those they go side by side with. */
+static void skip_done(tl_schedule *run)
+{
+    while (run->cold < restarts_in_all(run)) {
+        const size_t index = run->first + run->cold / run->restarts;
+        tl_cell_work *cell = &run->cell[index];
+        if (cell->together == 0 || run->cold % run->restarts % cell->together == 0) return;
+        run->cold++;
+        run->items_done++;
+        if (--cell->left == 0) tl_queue_append_record(run, index);
+    }
+}
+
 void tl_queue_take(tl_schedule *run, tl_work *work)
 {
     *work = (tl_work){.head.kind = TL_WORK_END};
     if (stopping(run)) return;
     omp_set_lock(&run->queue);
+    skip_done(run);
     if (!take_record(run, work) && !take_warm(run, work) && !take_cold(run, work))
         work->head.kind = run->open > 0 ? TL_WORK_WAIT : TL_WORK_END;
     omp_unset_lock(&run->queue);
@@ -147,6 +161,7 @@ static void deliver_restart(tl_schedule *run, tl_work *work)
 {
     tl_cell_work *cell = &run->cell[work->head.cell];
 
+    if (work->head.together) cell->together = (size_t)work->head.together;
     if (work->head.good)
         keep_best(cell, work);
     else if (work->head.size > 0)

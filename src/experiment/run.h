@@ -19,6 +19,7 @@ typedef struct {
     uint64_t best_restart;
     uint64_t evaluations; /* of the good restarts so far */
     size_t left;          /* restarts still out; then the record */
+    size_t together;      /* restarts that go side by side; 0: not known before the first is back */
     char *why;            /* text of the lowest restart that failed, owned */
     uint64_t failed_restart;
     double seconds, certify_seconds; /* in all; of them for certificates */
@@ -50,10 +51,11 @@ typedef struct {
     double started;
     int threads;
     tl_worker worker;
-    omp_lock_t queue;    /* guards what follows, up to emit */
-    tl_cell_work *cell;  /* cells of them, owned */
-    size_t restarts;     /* of each cell, without those from neighbours */
-    uint64_t cold;       /* restarts handed out that begin at no neighbour: in order of cells */
+    omp_lock_t queue;   /* guards what follows, up to emit */
+    tl_cell_work *cell; /* cells of them, owned */
+    size_t restarts;    /* of each cell, without those from neighbours */
+    uint64_t cold; /* restarts handed out, or done with others: those that begin at no neighbour, in
+                      order of cells */
     tl_warm_item *warm;  /* owned */
     tl_queue_list ready; /* of warm: their neighbour is there */
     tl_queue_list whole; /* cells whose restarts are done */

@@ -108,16 +108,36 @@ static tl_status run_warm(const tl_cell *cell, const tl_work *work, tl_search_re
     return s;
 }
 
+/* The best of those that go side by side with this one, which is the first of them; the others are
+ * done with it, and come to nothing. */
+static tl_status run_cold(const tl_cell *cell, uint64_t first, tl_search_result *best,
+                          tl_error *err)
+{
+    tl_search_result results[TL_SEARCH_TOGETHER] = {{0}};
+    const size_t together = tl_search_together(&cell->problem);
+    const uint64_t left = cell->settings.restarts - first;
+    const size_t count = left < together ? (size_t)left : together;
+
+    if (first % together != 0) return TL_OK;
+    const tl_status s =
+        tl_search_restarts(&cell->problem, &cell->settings, first, count, results, err);
+    if (!s) tl_search_reduce(results, count, best);
+    return s;
+}
+
 static void do_restart(const tl_cell *cell, tl_work *work)
 {
     tl_search_result result = {0};
     tl_buffer out = {0};
     tl_error err = {0};
-    tl_status s =
-        work->head.restart < cell->settings.restarts
-            ? tl_search_restart(&cell->problem, &cell->settings, work->head.restart, &result, &err)
-            : run_warm(cell, work, &result, &err);
+    tl_status s = TL_OK;
 
+    if (cell->searched) {
+        work->head.together = tl_search_together(&cell->problem);
+        s = work->head.restart < cell->settings.restarts
+                ? run_cold(cell, work->head.restart, &result, &err)
+                : run_warm(cell, work, &result, &err);
+    }
     if (s && !err.text[0]) (void)tl_fail(&err, s, "%s", tl_status_text(s));
     if (!s && result.measure) tl_result_pack(&out, &result, &cell->problem);
     if (out.text && !out.failed) {

@@ -9,7 +9,8 @@
 #include "experiment/internal.h"
 
 typedef enum {
-    TL_WORK_RESTART, /* in: the record of a neighbour, or nothing; out: a packed result */
+    TL_WORK_RESTART, /* in: the record of a neighbour, or nothing; out: a packed result; with the
+                        first of restarts that go side by side the others are done too */
     TL_WORK_FINISH,  /* in: the best packed result; out: the record of the cell */
     TL_WORK_WAIT,    /* nothing to do now */
     TL_WORK_END,     /* nothing to do any more */
@@ -23,7 +24,8 @@ typedef struct {
     bool good; /* data is what the kind says; otherwise the text of why there is none */
     bool stop; /* from a rank: it was asked to end, and so the run must */
     uint64_t cell, restart;
-    uint64_t evaluations; /* of the restart; of all restarts for the record */
+    uint64_t together;    /* out: restarts of the cell that go side by side; 0: not known */
+    uint64_t evaluations; /* of the restarts done; of all of them for the record */
     double log_objective;
     double seconds, certify_seconds;
     uint64_t size; /* of data */

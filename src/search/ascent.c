@@ -208,8 +208,9 @@ static bool arrive(tl_ascent *a, const tl_search_problem *problem)
     return a->left > 0 && a->stalls < STALLS;
 }
 
-void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations)
+void tl_ascent_begin(tl_ascent *a, tl_evaluator *ev, const tl_point *p, uint64_t evaluations)
 {
+    a->ev = ev;
     a->used = a->next = a->warm = 0;
     a->gained = false;
     a->stalls = 0;
@@ -218,8 +219,9 @@ void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations)
     a->awaited = evaluations ? &a->here : NULL;
 }
 
-tl_status tl_ascent_go_on(tl_ascent *a, const tl_evaluator *ev, tl_status evaluated)
+tl_status tl_ascent_go_on(tl_ascent *a, tl_status evaluated)
 {
+    const tl_evaluator *ev = a->ev;
     const bool first = a->awaited == &a->here;
     const double value = evaluated ? -HUGE_VAL : a->awaited->at.value;
     tl_status status = evaluated == TL_ERR_NUMERIC ? TL_OK : evaluated;

@@ -39,6 +39,7 @@ enum { TL_ASCENT_MEMORY = 8 };
 /* An ascent goes from one evaluation to the next: it says what place it waits for, so that several
  * ascents can be evaluated side by side. */
 struct tl_ascent {
+    tl_evaluator *ev; /* whose evaluations it takes */
     tl_place here, trial, kept;
     tl_place *awaited;    /* NULL: at its end */
     double *step, *s, *y; /* dim each */
@@ -59,6 +60,6 @@ struct tl_ascent {
 };
 
 /* The awaited place is evaluated with this status. */
-TL_MUST_USE tl_status tl_ascent_go_on(tl_ascent *a, const tl_evaluator *ev, tl_status evaluated);
+TL_MUST_USE tl_status tl_ascent_go_on(tl_ascent *a, tl_status evaluated);
 
 #endif

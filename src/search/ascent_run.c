@@ -11,28 +11,29 @@ void tl_ascent_stop(tl_ascent *a)
     a->awaited = NULL;
 }
 
-void tl_ascents_step(tl_evaluator *ev, size_t count, tl_ascent *const *a, tl_status *status)
+void tl_ascents_step(tl_evaluator *wide, size_t count, tl_ascent *const *a, tl_status *status)
 {
     tl_evaluation e[TL_BATCH];
     for (size_t i = 0; i < count; i++) {
         tl_place *q = a[i]->awaited;
         const tl_layout at = tl_layout_of(&q->at);
-        e[i] = (tl_evaluation){.p = &q->at,
+        e[i] = (tl_evaluation){.ev = a[i]->ev,
+                               .p = &q->at,
                                .v = a[i]->v,
                                .warm = &a[i]->warm,
                                .gx = q->g,
                                .ga = q->g + at.mass,
                                .gA = q->at.A ? q->g + at.A : NULL};
     }
-    tl_evaluate_all(ev, count, e);
+    tl_evaluate_all(wide, count, e);
     for (size_t i = 0; i < count; i++) {
         tl_place *q = a[i]->awaited;
         q->at.value = e[i].value.log_value;
         status[i] = e[i].status;
         if (!status[i] && q == &a[i]->here && q->at.A)
             status[i] = tl_spectral_parts(q->at.d, q->at.A, q->parts);
-        if (!status[i]) status[i] = tl_place_project(ev, q);
-        status[i] = tl_ascent_go_on(a[i], ev, status[i]);
+        if (!status[i]) status[i] = tl_place_project(a[i]->ev, q);
+        status[i] = tl_ascent_go_on(a[i], status[i]);
     }
 }
 
@@ -47,7 +48,7 @@ tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t ev
 {
     const uint64_t left = ev->used < ev->budget ? ev->budget - ev->used : 0;
     tl_status status = TL_OK;
-    tl_ascent_begin(a, p, evaluations < left ? evaluations : left);
+    tl_ascent_begin(a, ev, p, evaluations < left ? evaluations : left);
     while (tl_ascent_runs(a)) tl_ascents_step(ev, 1, &a, &status);
     tl_point_copy(p, tl_ascent_best(a));
     return status;

@@ -29,6 +29,28 @@ void tl_evaluator_clear(tl_evaluator *ev)
     *ev = (tl_evaluator){0};
 }
 
+/* The most atoms of points that are evaluated side by side; 0: none are. */
+static size_t lanes_atoms(const tl_search_problem *problem, size_t capacity)
+{
+    const bool spectral = problem->norm == TL_NORM_2 && (problem->objective == TL_OBJECTIVE_NORM ||
+                                                         problem->objective == TL_OBJECTIVE_JOINT);
+    const size_t least = tl_search_ordered(problem) ? capacity : 2,
+                 most = tl_batch_atoms(problem->layer), atoms = capacity < most ? capacity : most;
+    return spectral && atoms >= least ? atoms : 0;
+}
+
+size_t tl_search_together(const tl_search_problem *problem)
+{
+    return lanes_atoms(problem, tl_search_capacity(problem)) ? TL_SEARCH_TOGETHER : 1;
+}
+
+tl_status tl_evaluator_widen(tl_evaluator *ev)
+{
+    if (ev->batch_atoms && !ev->batch)
+        ev->batch = tl_batch_alloc(ev->problem->layer, ev->batch_atoms);
+    return ev->batch_atoms && !ev->batch ? TL_ERR_MEMORY : TL_OK;
+}
+
 tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, size_t capacity,
                             uint64_t budget, tl_error *err)
 {
@@ -55,13 +77,7 @@ tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem, 
             !ev->gA || (problem->norm != TL_NORM_2 && !tl_sums_init(&ev->sums, capacity, out, d)))
             status = TL_ERR_MEMORY;
     }
-    const bool spectral = problem->norm == TL_NORM_2 && (problem->objective == TL_OBJECTIVE_NORM ||
-                                                         problem->objective == TL_OBJECTIVE_JOINT);
-    const size_t least = tl_search_ordered(problem) ? capacity : 2, most = tl_batch_atoms(layer);
-    ev->batch_atoms = capacity < most ? capacity : most;
-    if (!status && spectral && ev->batch_atoms >= least &&
-        !(ev->batch = tl_batch_alloc(layer, ev->batch_atoms)))
-        status = TL_ERR_MEMORY;
+    ev->batch_atoms = lanes_atoms(problem, capacity);
     if (status == TL_ERR_MEMORY)
         (void)tl_fail(err, status, "no memory for a search with %zu atoms", capacity);
     return status;

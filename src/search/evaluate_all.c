@@ -11,13 +11,11 @@ static size_t least_lanes(size_t columns)
     return columns <= 8 ? 2 : columns <= 16 ? 4 : 6;
 }
 
-size_t tl_evaluator_lanes(const tl_evaluator *ev)
-{
-    return ev->batch ? TL_BATCH : 1;
-}
+_Static_assert((int)TL_SEARCH_TOGETHER == (int)TL_BATCH, "a restart in each lane");
 
-static void evaluate_one(tl_evaluator *ev, tl_evaluation *e)
+static void evaluate_one(tl_evaluation *e)
 {
+    tl_evaluator *ev = e->ev;
     const size_t entries = e->p->m * e->p->d;
     ev->warm_m = *e->warm;
     if (ev->warm_m == e->p->m) memcpy(ev->v, e->v, entries * sizeof(double));
@@ -27,20 +25,21 @@ static void evaluate_one(tl_evaluator *ev, tl_evaluation *e)
 }
 
 /* Whether a split block may be larger than the joint one. */
-static bool may_be_split(const tl_evaluator *ev, const tl_evaluation *e, size_t lane)
+static bool may_be_split(const tl_batch *batch, const tl_evaluation *e, size_t lane)
 {
-    if (ev->problem->objective == TL_OBJECTIVE_JOINT || tl_batch_none_exceeds(ev->batch, lane))
+    if (e->ev->problem->objective == TL_OBJECTIVE_JOINT || tl_batch_none_exceeds(batch, lane))
         return false;
     for (size_t k = 0; k < e->p->m; k++)
-        if (tl_may_split(ev, e->p, k) && tl_batch_may_exceed(ev->batch, lane, k)) return true;
+        if (tl_may_split(e->ev, e->p, k) && tl_batch_may_exceed(batch, lane, k)) return true;
     return false;
 }
 
-static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
+static void take_lane(const tl_batch *batch, size_t lane, tl_evaluation *e)
 {
-    const double value = log(tl_batch_norm(ev->batch, lane));
-    if (!isfinite(value) || may_be_split(ev, e, lane)) {
-        evaluate_one(ev, e);
+    tl_evaluator *ev = e->ev;
+    const double value = log(tl_batch_norm(batch, lane));
+    if (!isfinite(value) || may_be_split(batch, e, lane)) {
+        evaluate_one(e);
         return;
     }
     ev->used++;
@@ -50,13 +49,13 @@ static void take_lane(tl_evaluator *ev, size_t lane, tl_evaluation *e)
     if (!ev->target_at && value >= ev->target) ev->target_at = ev->used;
 }
 
-void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
+void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e)
 {
     size_t lanes[TL_BATCH] = {0}, used = 0, columns = 0;
     tl_batch_point points[TL_BATCH];
-    for (size_t i = 0; ev->batch && i < count; i++) {
+    for (size_t i = 0; wide->batch && i < count; i++) {
         const tl_point *p = e[i].p;
-        if (p->m > ev->batch_atoms) continue;
+        if (p->m > wide->batch_atoms) continue;
         if (p->m * p->d > columns) columns = p->m * p->d;
         points[used] = (tl_batch_point){.m = p->m,
                                         .x = p->x,
@@ -74,8 +73,8 @@ void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e)
         if (next < used && lanes[next] == i)
             next++;
         else
-            evaluate_one(ev, &e[i]);
+            evaluate_one(&e[i]);
     if (!used) return;
-    tl_batch_norms(ev->batch, used, points);
-    for (size_t j = 0; j < used; j++) take_lane(ev, j, &e[lanes[j]]);
+    tl_batch_norms(wide->batch, used, points);
+    for (size_t j = 0; j < used; j++) take_lane(wide->batch, j, &e[lanes[j]]);
 }

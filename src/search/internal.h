@@ -65,7 +65,7 @@ typedef struct {
     uint64_t used, budget;
     uint64_t steps;     /* of Lanczos or inverse iteration, over all single evaluations */
     tl_batch *batch;    /* NULL: several points are evaluated one by one */
-    size_t batch_atoms; /* points with more are so in any case */
+    size_t batch_atoms; /* points with more are so in any case; 0: all are */
     double target;      /* of a measurement: the log of the objective that is waited for .. */
     uint64_t target_at; /* .. and the evaluation that first reached it; 0: none */
 } tl_evaluator;
@@ -73,6 +73,9 @@ typedef struct {
 TL_MUST_USE tl_status tl_evaluator_init(tl_evaluator *ev, const tl_search_problem *problem,
                                         size_t capacity, uint64_t budget, tl_error *err);
 void tl_evaluator_clear(tl_evaluator *ev);
+/* Makes room to evaluate several points side by side, its own or those of other evaluators of the
+ * problem, where the problem is of that kind. */
+TL_MUST_USE tl_status tl_evaluator_widen(tl_evaluator *ev);
 /* Log of the objective at p and, where gx is not NULL, its gradient in tokens, log-masses and A (gA
  * NULL when A is not searched). -INFINITY where the objective is zero or undefined. Counts one
  * evaluation. */
@@ -82,9 +85,10 @@ TL_MUST_USE tl_status tl_evaluate(tl_evaluator *ev, const tl_point *p, tl_value 
 /* Whether atom k has two tokens, so that its split block counts. */
 bool tl_may_split(const tl_evaluator *ev, const tl_point *p, size_t k);
 
-/* An evaluation as one of several. v (m x d): the right singular vector, a start where *warm is m,
- * and then that of p; gx, ga, gA as in tl_evaluate. */
+/* An evaluation of `ev` as one of several. v (m x d): the right singular vector, a start where
+ * *warm is m, and then that of p; gx, ga, gA as in tl_evaluate. */
 typedef struct {
+    tl_evaluator *ev;
     const tl_point *p;
     double *v;
     size_t *warm;
@@ -93,10 +97,8 @@ typedef struct {
     tl_status status;
 } tl_evaluation;
 
-/* How many points are best evaluated at once: 1 or TL_BATCH. */
-size_t tl_evaluator_lanes(const tl_evaluator *ev);
-/* At most TL_BATCH of them, side by side where that is faster. */
-void tl_evaluate_all(tl_evaluator *ev, size_t count, tl_evaluation *e);
+/* At most TL_BATCH of them, in the lanes of `wide` where that is faster. */
+void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e);
 
 /* The part of tl_evaluate that is for norms other than the spectral one, J set: log of the norm
  * and, where gx is not NULL, its gradient. */
@@ -147,13 +149,14 @@ TL_MUST_USE tl_status tl_spectral_keep(size_t d, const tl_pressed *pressed, doub
 typedef struct tl_ascent tl_ascent;
 TL_MUST_USE tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_a);
 void tl_ascent_free(tl_ascent *a);
-/* From p, at most `evaluations` of them. */
-void tl_ascent_begin(tl_ascent *a, const tl_point *p, uint64_t evaluations);
+/* From p, at most `evaluations` of ev, which is borrowed to the end. */
+void tl_ascent_begin(tl_ascent *a, tl_evaluator *ev, const tl_point *p, uint64_t evaluations);
 /* Whether there is more to evaluate. */
 bool tl_ascent_runs(const tl_ascent *a);
 void tl_ascent_stop(tl_ascent *a);
-/* One evaluation for each of `count` ascents that run, and what follows from it; their statuses. */
-void tl_ascents_step(tl_evaluator *ev, size_t count, tl_ascent *const *a, tl_status *status);
+/* One evaluation for each of `count` ascents that run, in the lanes of `wide`, and what follows
+ * from it; their statuses. */
+void tl_ascents_step(tl_evaluator *wide, size_t count, tl_ascent *const *a, tl_status *status);
 /* The best point seen. */
 const tl_point *tl_ascent_best(const tl_ascent *a);
 /* All of that: *p becomes the best point seen. */

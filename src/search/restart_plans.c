@@ -26,81 +26,75 @@ tl_start tl_restart_start(const tl_search_problem *problem, unsigned starts, uin
     return usable[(kappa ? r - r / 3 : r) % count];
 }
 
-/* The start of this restart, and others that race with it. */
-typedef struct {
-    tl_start start;
-    uint64_t r, made, racers;
-} beginnings;
-
-static tl_status next_beginning(tl_restart *s, void *plan, uint64_t *evaluations, bool *more)
+unsigned tl_restart_rounds(size_t count)
 {
-    beginnings *b = plan;
-    const uint64_t budget = s->ev.budget;
-    *more = b->made <= b->racers;
-    if (!*more) return TL_OK;
-    if (b->made) b->start = tl_restart_start(s->problem, s->settings->starts, gsl_rng_get(s->rng));
-    *evaluations = b->made ? budget / 24 + 1 : b->racers ? budget / 12 + 1 : budget / 3 + 1;
-    b->made++;
-    const tl_status status = tl_start_make(s->problem, b->start, s->rng, &s->trial);
-    if (status) return status;
-    if (wants_integral(s->problem, b->r)) tl_point_round(s->problem, &s->trial);
-    if (isnan(s->best.value)) tl_point_copy(&s->best, &s->trial);
-    return TL_OK;
+    unsigned rounds = 0;
+    while (count > (size_t)1 << rounds) rounds++;
+    return rounds;
 }
 
-tl_status tl_restart_begin(tl_restart *s, tl_start start, uint64_t r)
+uint64_t tl_restart_budget(size_t count, uint64_t evaluations)
 {
-    const uint64_t racers = s->ev.budget / 250;
-    beginnings b = {start, r, 0, racers < 8 ? racers : 8};
-    return tl_restart_run(s, &(tl_ascents){next_beginning, &b, TL_BATCH, s->ev.budget});
+    const unsigned rounds = tl_restart_rounds(count);
+    /* of a budget of 1: what all use to the first halving, and the rest from one to the next */
+    const double all = (double)count * (double)evaluations;
+    double used = ldexp((double)count, -(int)rounds);
+    for (unsigned k = 1; k <= rounds; k++) {
+        count = (count + 1) / 2;
+        used += ldexp((double)count, (int)k - 1 - (int)rounds);
+    }
+    return rounds && evaluations > 2 ? (uint64_t)fmin(all / used, 0x1p60) : evaluations;
+}
+
+/* Of the restart's start and others that race with it. */
+static tl_status next_beginning(tl_restart *s, uint64_t *evaluations, bool *more)
+{
+    const uint64_t budget = s->ev.budget;
+    *more = s->made <= s->racers;
+    if (!*more) return TL_OK;
+    const tl_start start =
+        s->made ? tl_restart_start(s->problem, s->settings->starts, gsl_rng_get(s->rng)) : s->start;
+    *evaluations = s->made ? budget / 24 + 1 : s->racers ? budget / 12 + 1 : budget / 3 + 1;
+    s->made++;
+    const tl_status status = tl_start_make(s->problem, start, s->rng, &s->trial);
+    if (status) return status;
+    if (wants_integral(s->problem, s->r)) tl_point_round(s->problem, &s->trial);
+    if (isnan(s->best.value)) tl_point_copy(&s->best, &s->trial);
+    s->usable = true;
+    return TL_OK;
 }
 
 /* Every way to carry the witness over. */
-typedef struct {
-    const tl_search_witness *witness;
-    int variant;
-    bool usable; /* at least one there is */
-} carries;
-
-static tl_status next_carry(tl_restart *s, void *plan, uint64_t *evaluations, bool *more)
+static tl_status next_carry(tl_restart *s, uint64_t *evaluations, bool *more)
 {
-    carries *c = plan;
     *evaluations = s->ev.budget / 12 + 1;
-    for (*more = false; !*more && c->variant < (int)TL_WARM_VARIANTS; c->variant++) {
+    for (*more = false; !*more && s->variant < (int)TL_WARM_VARIANTS; s->variant++) {
         const tl_status status =
-            tl_warm_make(s->problem, c->witness, (tl_warm_variant)c->variant, &s->trial, more);
+            tl_warm_make(s->problem, s->witness, (tl_warm_variant)s->variant, &s->trial, more);
         if (status) return status;
     }
-    if (*more && !c->usable) tl_point_copy(&s->best, &s->trial);
-    c->usable = c->usable || *more;
+    if (*more && !s->usable) tl_point_copy(&s->best, &s->trial);
+    s->usable = s->usable || *more;
     return TL_OK;
 }
 
-tl_status tl_restart_carry(tl_restart *s, const tl_search_witness *witness, bool *usable)
+void tl_restart_plan_begin(tl_restart *s)
 {
-    carries c = {.witness = witness};
-    const tl_status status =
-        tl_restart_run(s, &(tl_ascents){next_carry, &c, TL_BATCH, s->ev.budget});
-    *usable = c.usable;
-    return status;
+    const uint64_t racers = s->ev.budget / 250;
+    s->racers = racers < 8 ? racers : 8;
+    s->plan = (tl_ascents){s->witness ? next_carry : next_beginning, TL_BATCH, s->ev.budget};
 }
 
 /* Changes at the same time do not see each other's gain: one more at a time for so many evaluations
  * of the budget leaves chains of a dozen. */
 enum { EVALUATIONS_A_LANE = 400 };
 
-/* Of an exploration: a random change of best. */
-typedef struct {
-    uint64_t slice, until;
-} changes;
-
-static tl_status next_change(tl_restart *s, void *plan, uint64_t *evaluations, bool *more)
+static tl_status next_change(tl_restart *s, uint64_t *evaluations, bool *more)
 {
-    const changes *c = plan;
-    *evaluations = c->slice;
+    *evaluations = s->slice;
     tl_status status = TL_ERR_NUMERIC;
     while (status == TL_ERR_NUMERIC) {
-        *more = s->ev.used < c->until && s->failures < 40 && !tl_restart_late(s);
+        *more = s->ev.used < s->until && s->failures < TL_FAILURES && !tl_restart_late(s);
         if (!*more) return TL_OK;
         tl_point_copy(&s->trial, &s->best);
         status = tl_move_random(s->problem, s->rng, &s->trial);
@@ -108,16 +102,29 @@ static tl_status next_change(tl_restart *s, void *plan, uint64_t *evaluations, b
     return status;
 }
 
-tl_status tl_restart_explore(tl_restart *s, uint64_t until)
+void tl_restart_plan_explore(tl_restart *s, uint64_t until)
 {
     const uint64_t budget = s->ev.budget, lanes = budget / EVALUATIONS_A_LANE;
-    changes c = {budget / 16 + 20, until};
-    const tl_ascents plan = {.next = next_change,
-                             .plan = &c,
-                             .lanes = lanes ? (size_t)lanes : 1,
-                             .end = until + c.slice < budget ? until + c.slice : budget};
+    s->slice = budget / 16 + 20;
+    s->until = until;
     s->failures = 0;
-    const tl_status status = tl_restart_run(s, &plan);
-    s->stationary = s->failures >= 40;
-    return status;
+    s->plan = (tl_ascents){next_change, lanes ? (size_t)lanes : 1,
+                           until + s->slice < budget ? until + s->slice : budget};
+}
+
+static tl_status next_one(tl_restart *s, uint64_t *evaluations, bool *more)
+{
+    *evaluations = s->slice;
+    *more = s->made == 0;
+    s->made++;
+    tl_point_copy(&s->trial, &s->best);
+    return TL_OK;
+}
+
+void tl_restart_plan_one(tl_restart *s, uint64_t evaluations)
+{
+    const uint64_t left = s->ev.budget - s->ev.used;
+    s->slice = evaluations < left ? evaluations : left;
+    s->made = 0;
+    s->plan = (tl_ascents){next_one, 1, s->ev.budget};
 }

@@ -154,9 +154,11 @@ tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settin
         free(statuses);
         return tl_fail(err, TL_ERR_MEMORY, "no memory for %zu restarts", settings->restarts);
     }
+    const size_t together = tl_search_together(problem), all = settings->restarts;
 #pragma omp parallel for schedule(dynamic)
-    for (size_t r = 0; r < settings->restarts; r++)
-        statuses[r] = tl_search_restart(problem, settings, r, &results[r], NULL);
+    for (size_t r = 0; r < all; r += together)
+        statuses[r] = tl_search_restarts(
+            problem, settings, r, all - r < together ? all - r : together, &results[r], NULL);
     tl_search_reduce(results, settings->restarts, best);
     if (!best->measure)
         status = tl_fail(err, statuses[0] ? statuses[0] : TL_ERR_NUMERIC,

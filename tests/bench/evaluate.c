@@ -126,12 +126,13 @@ static void bench_init(bench *b, uint64_t seed)
     answer_init(&b->ours, m, d);
     answer_init(&b->dense, m, d);
     require(b->points && !tl_evaluator_init(&b->ev, &b->base.problem, m, UINT64_MAX, NULL) &&
-                !tl_layer_copy(&b->layer, b->base.layer) &&
+                !tl_evaluator_widen(&b->ev) && !tl_layer_copy(&b->layer, b->base.layer) &&
                 !tl_jacobian_alloc(&b->J, b->layer, m, NULL),
             "out of memory");
-    b->lanes = m <= b->ev.batch_atoms ? tl_evaluator_lanes(&b->ev) : 1;
+    b->lanes = m <= b->ev.batch_atoms ? TL_BATCH : 1;
     for (size_t j = 0; j < TL_BATCH; j++)
-        b->lane[j] = (tl_evaluation){.v = doubles(md),
+        b->lane[j] = (tl_evaluation){.ev = &b->ev,
+                                     .v = doubles(md),
                                      .warm = &b->warm[j],
                                      .gx = doubles(md),
                                      .ga = doubles(m),

@@ -189,7 +189,8 @@ static void restarts(panel *p, size_t cell, uint64_t seed, double known)
     settings.seed = seed;
     for (uint64_t r = 0; used < TOTAL && best < target; r++) {
         tl_search_result result;
-        require(!tl_search_restart(&p->problem, &settings, r, &result, NULL), "a restart failed");
+        require(!tl_search_restarts(&p->problem, &settings, r, 1, &result, NULL),
+                "a restart failed");
         best = fmax(best, result.log_objective);
         used += result.evaluations;
         tl_search_result_clear(&result);

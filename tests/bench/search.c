@@ -2,7 +2,8 @@
  *
  *   search reach TARGET SEED all|plain    restarts one after another until TARGET is reached;
  *                                         plain: random and few-Dirac starts, no constructions
- *   search rate M D EVALUATIONS           one restart: processor seconds per evaluation
+ *   search rate M D EVALUATIONS           restarts that go side by side, or one where none do:
+ *                                         processor seconds per evaluation
  *   search threads RESTARTS EVALUATIONS   the same search with 1 and 2 threads, in turn */
 #include <omp.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static int reach(double target, uint64_t seed, bool all)
     const double start = cpu_seconds();
     for (; restarts < REACH_RESTARTS && best < target; restarts++) {
         tl_search_result result;
-        require(!tl_search_restart(&b.problem, &settings, restarts, &result, NULL),
+        require(!tl_search_restarts(&b.problem, &settings, restarts, 1, &result, NULL),
                 "a restart failed");
         best = fmax(best, result.norm.value);
         evaluations += result.evaluations;
@@ -54,12 +55,14 @@ static int rate(size_t m, size_t d, size_t evaluations)
     tl_search_settings settings;
     tl_search_defaults(&settings);
     settings.evaluations = evaluations;
+    settings.restarts = tl_search_together(&b.problem);
     settings.starts = bit(TL_START_FEW_DIRAC);
+    omp_set_num_threads(1);
     tl_search_result result;
     const double start = cpu_seconds();
-    require(!tl_search_restart(&b.problem, &settings, 0, &result, NULL), "a restart failed");
-    printf("{\"seconds\": %.9g, \"evaluations\": %llu, \"value\": %.10g}\n",
-           (cpu_seconds() - start) / (double)result.evaluations,
+    require(!tl_search_run(&b.problem, &settings, &result, NULL), "a search failed");
+    printf("{\"seconds\": %.9g, \"restarts\": %zu, \"evaluations\": %llu, \"value\": %.10g}\n",
+           (cpu_seconds() - start) / (double)result.evaluations, settings.restarts,
            (unsigned long long)result.evaluations, result.norm.value);
     tl_search_result_clear(&result);
     bench_problem_clear(&b);

@@ -15,7 +15,7 @@ from mpi import LAUNCHER, QUIET  # pylint: disable=wrong-import-position
 
 QUICK = pathlib.Path(__file__).resolve().parents[2] / "experiments/quick.cfg"
 QUICK_CELLS, QUICK_RESTARTS = 15, 32
-TIMES = 2  # as many restarts, so that the start of mpirun does not hide the rest
+TIMES = 8  # as many restarts, so that the start of mpirun does not hide the rest
 # Next to nothing but scheduling; next to nothing at all.
 SHORT_CELLS, SHORT_RESTARTS = 10, 8000
 SEARCH = """
@@ -24,6 +24,7 @@ sweep = {{ variable = "n"; values = ({}); }};
 search = {{ atoms = 2; restarts = {}; evaluations = 1; }}; bounds = ("none"); certify = false;
 """
 RANKS = (0, 1, 2, 4)  # 0: without MPI
+TOGETHER = 8  # restarts that are a piece: TL_SEARCH_TOGETHER, as these layers are
 MILLION = 1_000_000
 
 
@@ -61,11 +62,12 @@ def main():
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as directory:
         quick, wall, short, empty, record = measure(programs, pathlib.Path(directory))
-    pieces, restarts = QUICK_CELLS * (TIMES * QUICK_RESTARTS + 1), SHORT_CELLS * SHORT_RESTARTS
+    per_cell = QUICK_RESTARTS / TOGETHER + 1
+    pieces, restarts = int(QUICK_CELLS * (TIMES * QUICK_RESTARTS / TOGETHER + 1)), SHORT_CELLS * SHORT_RESTARTS
     piece = quick[0] / pieces
-    cell = piece * (QUICK_RESTARTS + 1)
+    cell = piece * per_cell
     # Ranks take equal shares; rank 0 keeps its own.
-    handed = [(short[r] - short[1]) / (restarts * (r - 1) / r) for r in RANKS if r > 1]
+    handed = [(short[r] - short[1]) / (restarts / TOGETHER * (r - 1) / r) for r in RANKS if r > 1]
     rate, hours = 1 / max(handed), cell * MILLION / 3600
     print(f"| ranks | quick.cfg, {TIMES * QUICK_RESTARTS} restarts: {pieces} pieces of {piece * 1e3:.1f} ms | efficiency "
           f"| wall clock, {cores} cores | efficiency | {restarts} restarts of {short[0] / restarts * 1e6:.0f} µs |\n"
@@ -78,7 +80,7 @@ def main():
 * start of `mpirun` and MPI: {empty[1] - empty[0]:.1f} s with one rank, {(empty[4] - empty[1]) / 3:.1f} s for each one more
 * a piece handed to another rank, both ends and waiting together: {min(handed) * 1e6:.0f} to {max(handed) * 1e6:.0f} µs
 * 10^6 cells of quick.cfg, {cell:.2f} s each: {hours:.0f} hours of one core, {hours / 64:.1f} of 64 cores
-* their messages: {MILLION * (QUICK_RESTARTS + 1):.1e}; their records: {record / 1000:.1f} kB each, {record * MILLION / 1e9:.1f} GB
+* their messages: {MILLION * per_cell:.1e}; their records: {record / 1000:.1f} kB each, {record * MILLION / 1e9:.1f} GB
 * at {max(handed) * 1e6:.0f} µs a message rank 0 answers {rate:.0f} a second, which is {rate * piece:.0f} workers with pieces as long""")
 
 

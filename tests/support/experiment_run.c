@@ -120,5 +120,6 @@ void stopper_progress(void *context, const tl_progress *progress)
     stopper *s = context;
 
     s->reports++;
+    s->left = progress->items - progress->items_done;
     if (progress->items_done >= s->after) s->stop = 1;
 }

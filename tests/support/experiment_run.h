@@ -37,6 +37,7 @@ typedef struct {
     uint64_t after;
     volatile int stop;
     size_t reports;
+    uint64_t left; /* items, by the last report */
 } stopper;
 void stopper_progress(void *context, const tl_progress *progress);
 
