@@ -14,6 +14,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
@@ -130,7 +131,8 @@ def print_evaluations(rows):
             print(f"{row['m']:>4}{row['d']:>3}  {name:<13}{shown(row[side]):>28}  {ratio:>24}  "
                   f"{off[0]:>9}  {off[1]:>12}")
         search = row["search"]
-        print(f"{'':7}  in a search of {search['evaluations']} evaluations, everything counted: "
+        print(f"{'':7}  in a search of {search['evaluations']} evaluations, restarts at once: "
+              f"{search['restarts']}, everything counted: "
               f"{search['seconds'] * 1e6:.4g}")
         count = (f", {row['instructions']:.0f} instructions (callgrind)"
                  if row["instructions"] else "")
@@ -245,7 +247,8 @@ def small(directory, result):
 
 def main():
     directory = pathlib.Path(sys.argv[1])
-    result = {"processor": processor(), "processors": os.cpu_count(), "threads": 1}
+    result = {"processor": processor(), "processors": os.cpu_count(), "threads": 1,
+              "date": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
     small(directory, result)
     result["trained"] = [lines(directory / "trained", FIXTURES, 1, *size)[0]
                          for size in ((16, "dense"), (32,), (160,))]

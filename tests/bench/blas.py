@@ -3,7 +3,7 @@
 
     blas.py OUTPUT DIRECTORY...    directories of drivers built with different libraries
 
-The first is the default. Writes OUTPUT/blas.json."""
+The first is the default. Writes blas.json into OUTPUT, into the place of this processor."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
-from sides import lines  # noqa: E402
+from sides import lines, place  # noqa: E402
 import bench  # noqa: E402
 
 EVALUATIONS, LAYERS = ((16, 8), (8, 64)), ((768, 12, 128), (64, 1, 1024))
@@ -43,7 +43,7 @@ def measure(directories):
 
 
 def main():
-    output = pathlib.Path(sys.argv[1])
+    output = place(sys.argv[1])
     directories = [pathlib.Path(name) for name in sys.argv[2:]]
     directories = [path for path in directories if (path / "layer").exists()]
     if len(directories) < 2:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""What is kept of a benchmark: bench.json, two plots, and the tables in README.md and OUTPUT/README.md.
+"""What is kept of a benchmark: bench.json and two plots in a directory for each processor, and the tables of all of
+them in README.md and OUTPUT/README.md.
 
-    publish.py --check OUTPUT    whether the tables are those of OUTPUT/bench.json"""
+    publish.py --check OUTPUT    whether the tables are those of OUTPUT/*/bench.json"""
 import json
 import pathlib
 import subprocess
@@ -10,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import ascents  # pylint: disable=wrong-import-position
+from sides import place  # pylint: disable=wrong-import-position
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 BEGIN, END = "<!-- table of results/bench -->", "<!-- end of the table -->"
@@ -42,17 +44,29 @@ def markdown(head, rows):
     return "\n".join([BEGIN, *("| " + " | ".join(line) + " |" for line in lines), END])
 
 
-def table(result):
-    """Everything."""
+def plain(result):
+    return result["processor"].replace("(R)", "").replace("(TM)", "")
+
+
+def table(results):
+    """Everything, processor after processor."""
     head = ("kernel, one thread", "time", "share of a large product's rate", "of its bound", "torch takes")
-    return markdown(head, [*evaluation_rows(result, lambda sides: sides), *layer_rows(result, lambda r: True)])
+    rows = []
+    for result in results:
+        rows += [(f"**{plain(result)}**", "", "", "", ""), *evaluation_rows(result, lambda sides: sides),
+                 *layer_rows(result, lambda r: True)]
+    return markdown(head, rows)
 
 
-def small_table(result):
-    """As a search and a measured layer meet them."""
-    rows = [*evaluation_rows(result, lambda sides: sides[-1:]),
-            *layer_rows(result, lambda r: (r["d"], r["n"]) in ((768, 128), (768, 512), (64, 2048)))]
-    return markdown(("kernel, one thread", "time", "of its bound", "torch takes"), [(w, t, b, o) for w, t, _, b, o in rows])
+def small_table(results):
+    """As a search and a measured layer meet them, a column for each processor."""
+    columns = [{what: f"{time}, {bound}, {torch.replace(' times as long', ' x')}" for what, time, _, bound, torch in
+                [*evaluation_rows(result, lambda sides: sides[-1:]),
+                 *layer_rows(result, lambda r: (r["d"], r["n"]) in ((768, 128), (768, 512), (64, 2048)))]}
+               for result in results]
+    names = list(dict.fromkeys(what for column in columns for what in column))
+    return markdown(("time, share of its bound, torch takes", *map(plain, results)),
+                    [(name, *(column.get(name, "") for column in columns)) for name in names])
 
 
 def between(path, begin, end):
@@ -63,11 +77,13 @@ def between(path, begin, end):
     return text[at:text.index(end, at) + len(end)]
 
 
-def tables(result, output):
+def tables(output):
     """Each file, its table now and what it should be."""
-    ascents_table = "\n".join([ASCENTS, *ascents.table(result["panel"]), END])
+    results = [json.loads(path.read_text()) for path in sorted(output.glob("*/bench.json"))]
+    latest = max(results, key=lambda r: r["date"])
+    ascents_table = "\n".join([ASCENTS, *ascents.table(latest["panel"]), END])
     own = output / "README.md"
-    for path, begin, new in ((README, BEGIN, small_table(result)), (own, BEGIN, table(result)), (own, ASCENTS, ascents_table)):
+    for path, begin, new in ((README, BEGIN, small_table(results)), (own, BEGIN, table(results)), (own, ASCENTS, ascents_table)):
         yield path, between(path, begin, END), new
 
 
@@ -113,25 +129,25 @@ set title 'Evaluations to 99.9 % of the best known value'
 
 
 def publish(result, output):
-    output.mkdir(parents=True, exist_ok=True)
-    (output / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
-    plot_scaling(result["scaling"], output)
-    plot_profile(result["panel"], output)
-    for path, old, new in tables(result, output):
+    own = place(output, result["processor"])
+    (own / "bench.json").write_text(json.dumps(result, indent=1) + "\n")
+    plot_scaling(result["scaling"], own)
+    plot_profile(result["panel"], own)
+    for path, old, new in tables(output):
         path.write_text(path.read_text().replace(old, new))
-    print(f"written: {output}/bench.json, scaling.png, profile.png, and the tables in README.md and {output}/README.md")
+    print(f"written: {own}/bench.json, scaling.png, profile.png, and the tables in README.md and {output}/README.md")
 
 
 def main():
     if len(sys.argv) != 3 or sys.argv[1] != "--check":
         sys.exit(__doc__)
-    path = pathlib.Path(sys.argv[2]) / "bench.json"
-    if not path.exists():
-        print(f"table of speeds not checked: no {path}; 'make bench-results' makes it")
+    output = pathlib.Path(sys.argv[2])
+    if not any(output.glob("*/bench.json")):
+        print(f"table of speeds not checked: no {output}/*/bench.json; 'make bench-results' makes one")
         return
-    for file, old, new in tables(json.loads(path.read_text()), path.parent):
+    for file, old, new in tables(output):
         if old != new:
-            sys.exit(f"{file}: its table is not that of {path}: run 'make bench-results'")
+            sys.exit(f"{file}: its table is not that of {output}/*/bench.json: run 'make bench-results'")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What every part of the benchmark uses: drivers, spreads, processor and library names."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import statistics
@@ -34,6 +35,14 @@ def processor():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return "unknown"
+
+
+def place(output, name=None):
+    """The directory of OUTPUT that holds the figures of a processor, this one by default."""
+    plain = re.sub(r"\((r|tm)\)", "", (name or processor()).lower())
+    path = pathlib.Path(output) / "-".join(re.findall("[a-z0-9]+", plain))
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def other_blas():
