@@ -8,8 +8,8 @@ $point0 << EOD
 2 0.09356826971
 2.5 0.1389037839
 3 0.2278634658
-3.5 0.3036902613
-4 0.3687074483
+3.5 0.3036902614
+4 0.3687074489
 EOD
 $line0 << EOD
 1 -0.20453856
@@ -17,26 +17,26 @@ $line0 << EOD
 2 0.09356826971
 2.5 0.1389037839
 3 0.2278634658
-3.5 0.3036902613
-4 0.3687074483
+3.5 0.3036902614
+4 0.3687074489
 EOD
 $point1 << EOD
 1 -0.20453856
-1.5 4.339473599e-16
-2 3.495687066e-16
+1.5 7.232455999e-16
+2 4.339473599e-16
 2.5 0.00060606836
-3 0.01044534867
-3.5 0.0249697653
-4 0.03901814873
+3 0.01044523769
+3.5 0.0249606793
+4 0.03799683406
 EOD
 $line1 << EOD
 1 -0.20453856
-1.5 4.339473599e-16
-2 3.495687066e-16
+1.5 7.232455999e-16
+2 4.339473599e-16
 2.5 0.00060606836
-3 0.01044534867
-3.5 0.0249697653
-4 0.03901814873
+3 0.01044523769
+3.5 0.0249606793
+4 0.03799683406
 EOD
 set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field: the input in the ball with the largest split block over joint block' noenhanced
 set encoding utf8
@@ -47,7 +47,7 @@ set key outside right top vertical invert Left reverse noenhanced samplen 2.5 sp
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'split block over joint block' noenhanced
 set xrange [0.88:4.12]
-set yrange [-0.2274684003:0.3916372887]
+set yrange [-0.2274684003:0.3916372893]
 set xtics ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3, '3.5' 3.5, '4' 4)
 set ytics ('0.6' -0.2218487496, '0.7' -0.15490196, '0.8' -0.09691001301, '0.9' -0.04575749056, '1' 0, '2' 0.3010299957)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
