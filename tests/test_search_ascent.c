@@ -79,8 +79,11 @@ static void start_at(climb *c, tl_start start, uint64_t seed)
 static uint64_t run(climb *c, tl_point *p, uint64_t evaluations)
 {
     const uint64_t before = c->ev.used;
-    tl_point_copy(p, &c->start);
-    cr_assert_eq(tl_ascent_run(c->ascent, &c->ev, p, evaluations), TL_OK);
+    tl_status status = TL_OK;
+    tl_ascent_begin(c->ascent, &c->ev, &c->start, evaluations);
+    while (tl_ascent_runs(c->ascent)) tl_ascents_step(&c->ev, 1, &c->ascent, &status);
+    cr_assert_eq(status, TL_OK);
+    tl_point_copy(p, tl_ascent_best(c->ascent));
     return c->ev.used - before;
 }
 

@@ -141,12 +141,12 @@ TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
 enum { TL_SEARCH_TOGETHER = 8 };
 size_t tl_search_together(const tl_search_problem *problem);
 /* Restarts first .. first + count - 1 at once, 1 <= count <= tl_search_together(problem): results
- * of those that succeeded, measure NULL elsewhere. They share about count times the
- * evaluations by successive halving, eight of them so: the better half of those still going goes on
- * after an eighth, a quarter and half of a budget that is 3.2 times the evaluations of one, the
- * others stop "halved". A pure function of its arguments, and the unit of parallel work; alone a
- * restart has other roundings, its own evaluations and the lanes of all. Errors: that of the first
- * restart when every one failed. */
+ * of those that succeeded, measure NULL elsewhere. They share about count times the evaluations by
+ * successive halving, eight of them so: the better half of those still going goes on after an
+ * eighth, a quarter and half of a budget that is 3.2 times the evaluations of one, the others stop
+ * "halved". A pure function of its arguments, and the unit of parallel work; alone a restart has
+ * other roundings, its own evaluations and the lanes of all. Errors: that of the first restart when
+ * every one failed. */
 TL_MUST_USE tl_status tl_search_restarts(const tl_search_problem *problem,
                                          const tl_search_settings *settings, uint64_t first,
                                          size_t count, tl_search_result *results, tl_error *err);

@@ -99,16 +99,21 @@ static bool take_cold(tl_schedule *run, tl_work *work)
     return true;
 }
 
+static void restart_done(tl_schedule *run, size_t index)
+{
+    if (--run->cell[index].left == 0) tl_queue_append_record(run, index);
+}
+
 /* Restarts that are done with the first of those they go side by side with. */
 static void skip_done(tl_schedule *run)
 {
     while (run->cold < restarts_in_all(run)) {
         const size_t index = run->first + run->cold / run->restarts;
-        tl_cell_work *cell = &run->cell[index];
-        if (cell->together == 0 || run->cold % run->restarts % cell->together == 0) return;
+        const size_t together = run->cell[index].together;
+        if (together == 0 || run->cold % run->restarts % together == 0) return;
         run->cold++;
         run->items_done++;
-        if (--cell->left == 0) tl_queue_append_record(run, index);
+        restart_done(run, index);
     }
 }
 
@@ -166,7 +171,7 @@ static void deliver_restart(tl_schedule *run, tl_work *work)
         keep_best(cell, work);
     else if (work->head.size > 0)
         keep_failure(cell, work->head.restart, work->data);
-    if (--cell->left == 0) tl_queue_append_record(run, (size_t)work->head.cell);
+    restart_done(run, (size_t)work->head.cell);
 }
 
 static void set_failed(tl_schedule *run, tl_status status, const char *text)

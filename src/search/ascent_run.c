@@ -43,13 +43,3 @@ const tl_point *tl_ascent_best(const tl_ascent *a)
     const bool above = a->gained && a->kept.at.value > a->here.at.value;
     return above ? &a->kept.at : &a->here.at;
 }
-
-tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p, uint64_t evaluations)
-{
-    const uint64_t left = ev->used < ev->budget ? ev->budget - ev->used : 0;
-    tl_status status = TL_OK;
-    tl_ascent_begin(a, ev, p, evaluations < left ? evaluations : left);
-    while (tl_ascent_runs(a)) tl_ascents_step(ev, 1, &a, &status);
-    tl_point_copy(p, tl_ascent_best(a));
-    return status;
-}

@@ -159,9 +159,6 @@ void tl_ascent_stop(tl_ascent *a);
 void tl_ascents_step(tl_evaluator *wide, size_t count, tl_ascent *const *a, tl_status *status);
 /* The best point seen. */
 const tl_point *tl_ascent_best(const tl_ascent *a);
-/* All of that: *p becomes the best point seen. */
-TL_MUST_USE tl_status tl_ascent_run(tl_ascent *a, tl_evaluator *ev, tl_point *p,
-                                    uint64_t evaluations);
 
 /* Does this construction apply to the problem at all? */
 bool tl_start_applies(const tl_search_problem *problem, tl_start start);

@@ -47,7 +47,7 @@ struct tl_restart {
     int variant;                   /* of a witness, the next one */
     bool usable;                   /* there is a start */
     int rounds;                    /* of exchanges */
-    bool stationary, late, behind; /* behind: stopped, since others were ahead or level */
+    bool stationary, late, halved; /* halved: stopped, since others were ahead or level */
     int failures;                  /* ascents in turn that did not improve best */
     double started, seconds;       /* the limit, 0: none */
     tl_status status;

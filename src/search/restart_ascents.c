@@ -101,7 +101,7 @@ static void stop(tl_restart *s)
     }
     s->plan.next = NULL;
     s->stage = TL_STAGE_ENDED;
-    s->behind = true;
+    s->halved = true;
     if (s->problem->n && !s->best.integral) tl_point_round(s->problem, &s->best);
 }
 

@@ -60,9 +60,11 @@ static void run_nelder_mead(panel *p, double *y)
 static void run_ours(panel *p, double *y)
 {
     (void)y;
-    tl_point_copy(&p->trial, &p->start);
-    require(!tl_ascent_run(p->ascent, &p->ev, &p->trial, LOCAL), "an ascent failed");
-    p->best = fmax(p->best, p->trial.value);
+    tl_status status = TL_OK;
+    tl_ascent_begin(p->ascent, &p->ev, &p->start, LOCAL);
+    while (tl_ascent_runs(p->ascent)) tl_ascents_step(&p->ev, 1, &p->ascent, &status);
+    require(!status, "an ascent failed");
+    p->best = fmax(p->best, tl_ascent_best(p->ascent)->value);
 }
 
 #ifdef TL_WITH_NLOPT
