@@ -161,52 +161,48 @@ Test(star, forms_of_the_bound)
 #define STAR "name = \"t\"; attention = { kind = \"l2\"; star = true; };"
 #define SWEEP "sweep = { variable = \"n\"; values = (2, 1000000000); };"
 
-Test(star, in_an_experiment)
+/* The records of the experiment, owned. */
+static char *records_of(const char *config)
 {
     scratch dir;
     cr_assert(scratch_init(&dir));
-    tl_experiment *ex =
-        experiment_from(&dir, STAR SWEEP "bounds = (\"kim-2\", \"l2-2\", \"l2-form-c\");"
-                                         "plot = { x = \"n\"; log = \"xy\"; };");
+    tl_experiment *ex = experiment_from(&dir, config);
     const tl_run_options options = {.directory = dir.directory, .no_plot = true};
     tl_error err = {0};
     cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
     tl_experiment_free(ex);
     char *text = results_text(dir.directory, "cells.ndjson");
     cr_assert_not_null(text);
+    scratch_clear(&dir);
+    return text;
+}
+
+Test(star, in_an_experiment)
+{
+    char *text = records_of(STAR SWEEP "bounds = (\"kim-2\", \"l2-2\", \"l2-form-c\");"
+                                       "plot = { x = \"n\"; log = \"xy\"; };");
     cr_expect_not_null(strstr(text, "\"centre\":84348"), "%s", text);
     cr_expect_not_null(strstr(text, "\"value\":120.4763"));
     cr_expect_not_null(strstr(text, "\"best_bound\":\"l2-2\""));
     cr_expect_null(strstr(text, "violation"));
     free(text);
-    scratch_clear(&dir);
 }
 
 /* Beside layers that are searched: nothing is, for it alone. */
 Test(star, beside_a_search)
 {
-    scratch dir;
-    cr_assert(scratch_init(&dir));
-    tl_experiment *ex = experiment_from(
-        &dir,
+    char *text = records_of(
         "name = \"t\"; attention = ( { name = \"one\"; kind = \"l2\"; heads = ( { Q = ([1.0]); "
         "V = ([1.0]); } ); }, { name = \"star\"; kind = \"l2\"; star = true; } );"
         "domain = { kind = \"ball\"; radius = 2.0; };"
         "sweep = ( { variable = \"attention\"; values = (\"one\", \"star\"); },"
         "          { variable = \"n\"; values = (2, 3); } );"
         "search = { atoms = 2; restarts = 11; evaluations = 20; }; bounds = (\"l2-2\");");
-    const tl_run_options options = {.directory = dir.directory, .no_plot = true};
-    tl_error err = {0};
-    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
-    tl_experiment_free(ex);
-    char *text = results_text(dir.directory, "cells.ndjson");
-    cr_assert_not_null(text);
     size_t cells = 0, found = 0;
     for (const char *at = text; (at = strstr(at, "\"lower\":{")); at++) found++;
     for (const char *at = text; (at = strchr(at, '\n')); at++) cells++;
     cr_expect(cells == 4 && found == 4, "%zu of %zu: %s", found, cells, text);
     free(text);
-    scratch_clear(&dir);
 }
 
 Test(star, refused_in_an_experiment)

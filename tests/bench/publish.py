@@ -11,7 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import ascents  # pylint: disable=wrong-import-position
-from sides import place  # pylint: disable=wrong-import-position
+from sides import place, plain  # pylint: disable=wrong-import-position
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 BEGIN, END = "<!-- table of results/bench -->", "<!-- end of the table -->"
@@ -44,16 +44,12 @@ def markdown(head, rows):
     return "\n".join([BEGIN, *("| " + " | ".join(line) + " |" for line in lines), END])
 
 
-def plain(result):
-    return result["processor"].replace("(R)", "").replace("(TM)", "")
-
-
 def table(results):
     """Everything, processor after processor."""
     head = ("kernel, one thread", "time", "share of a large product's rate", "of its bound", "torch takes")
     rows = []
     for result in results:
-        rows += [(f"**{plain(result)}**", "", "", "", ""), *evaluation_rows(result, lambda sides: sides),
+        rows += [(f"**{plain(result['processor'])}**", "", "", "", ""), *evaluation_rows(result, lambda sides: sides),
                  *layer_rows(result, lambda r: True)]
     return markdown(head, rows)
 
@@ -65,7 +61,7 @@ def small_table(results):
                  *layer_rows(result, lambda r: (r["d"], r["n"]) in ((768, 128), (768, 512), (64, 2048)))]}
                for result in results]
     names = list(dict.fromkeys(what for column in columns for what in column))
-    return markdown(("time, share of its bound, torch takes", *map(plain, results)),
+    return markdown(("time, share of its bound, torch takes", *(plain(r["processor"]) for r in results)),
                     [(name, *(column.get(name, "") for column in columns)) for name in names])
 
 

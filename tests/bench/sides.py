@@ -37,10 +37,14 @@ def processor():
     return "unknown"
 
 
+def plain(name):
+    """The name of a processor without marks."""
+    return re.sub(r"\((r|tm)\)", "", name, flags=re.IGNORECASE)
+
+
 def place(output, name=None):
     """The directory of OUTPUT that holds the figures of a processor, this one by default."""
-    plain = re.sub(r"\((r|tm)\)", "", (name or processor()).lower())
-    path = pathlib.Path(output) / "-".join(re.findall("[a-z0-9]+", plain))
+    path = pathlib.Path(output) / "-".join(re.findall("[a-z0-9]+", plain(name or processor()).lower()))
     path.mkdir(parents=True, exist_ok=True)
     return path
 
