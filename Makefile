@@ -58,7 +58,7 @@ STAMP := $(BUILD)/tightlip_version.h
 CC_IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Werror
 # clang applies -Wdouble-promotion to the float constants inside INFINITY and NAN; gcc does the check.
-WARN_C := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion \
+WARN_C := $(WARN) -Wno-unknown-pragmas -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion \
     $(if $(CC_IS_CLANG),-Wno-double-promotion)
 COMMON := -fopenmp -ffp-contract=off -fPIC
 INCLUDES := -Isrc -Iinclude -I$(BUILD)
@@ -67,7 +67,7 @@ TL_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L $(WARN_C) $(COMMON)
 TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMON)
 
 # Sources compiled for every vector width (linalg/wide.h): by clang where it takes the same flags,
-# since gcc keeps vectors wider than the processor's in memory. The bits are the same.
+# since gcc keeps vectors wider than the processor's in memory, and fuses no product with a sum.
 WIDE_C := $(shell grep -lE 'WIDE_CALL|wide_variants\.h|bound\.h' $(LIB_C) $(TEST_C) $(BENCH_C))
 ONE_COMPILER := $(CC_IS_CLANG)$(foreach f,-fsanitize --coverage -fprofile -flto,$(findstring $(f),$(CFLAGS)))
 ifndef WIDE_CC

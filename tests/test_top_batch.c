@@ -140,13 +140,16 @@ static const double *start_of(gsl_rng *rng, size_t cols, int kind, const matrix 
     return which == 5 ? NULL : start;
 }
 
-Test(top_batch, is_right_where_it_tells)
+Test(top_batch, is_right_where_it_tells_in_every_width)
 {
     static const double seconds[] = {0.0, 0.3, 0.5, 0.9, 0.99, 1 - 1e-7, 1 - 1e-13, 1.0};
     gsl_rng *rng = draw_stream(960);
     static batch b;
     static matrix m[LANES];
+    method *list[3];
+    size_t count;
     double start[COLS];
+    WIDE_LIST(triples, list, count);
     for (int draws = 0; draws < draw_count(6); draws++)
         for (size_t c = 0; c < SIZES; c++)
             for (size_t g = 0; g < sizeof seconds / sizeof *seconds; g++) {
@@ -156,12 +159,15 @@ Test(top_batch, is_right_where_it_tells)
                     draw(rng, b.rows, b.cols, seconds[g], &m[l]);
                     put(&b, (size_t)l, &m[l], start_of(rng, b.cols, l, &m[l], start));
                 }
-                run(&b);
-                for (size_t l = 0; l < LANES; l++) {
-                    judge(&b, l, &m[l], l == 6 ? "second" : l == 5 ? "cold" : "near");
-                    if ((l < 3 && seconds[g] < 0.995) || b.cols <= 2)
-                        cr_expect(b.told[l], "%zu x %zu, second %g, lane %zu", b.rows, b.cols,
-                                  seconds[g], l);
+                for (size_t k = 0; k < count; k++) {
+                    batch by = b;
+                    run_by(list[k], &by);
+                    for (size_t l = 0; l < LANES; l++) {
+                        judge(&by, l, &m[l], l == 6 ? "second" : l == 5 ? "cold" : "near");
+                        if ((l < 3 && seconds[g] < 0.995) || b.cols <= 2)
+                            cr_expect(by.told[l], "%zu x %zu, second %g, lane %zu", b.rows, b.cols,
+                                      seconds[g], l);
+                    }
                 }
             }
     gsl_rng_free(rng);
@@ -197,7 +203,7 @@ static void draw_batch(gsl_rng *rng, size_t rows, size_t cols, batch *b)
     }
 }
 
-Test(top_batch, lanes_depend_on_themselves_alone_in_every_width)
+Test(top_batch, lanes_depend_on_themselves_alone)
 {
     gsl_rng *rng = draw_stream(961);
     static batch b, together, moved, alone, other;
@@ -217,7 +223,7 @@ Test(top_batch, lanes_depend_on_themselves_alone_in_every_width)
                 for (size_t j = 0; j < b.cols; j++) moved.v[LANES * j + to] = b.v[LANES * j + l];
             }
             run(&moved);
-            for (size_t k = 0; k < count; k++) {
+            for (size_t k = 0; k < WIDE_ALIKE(count); k++) {
                 other = b;
                 run_by(list[k], &other);
                 for (size_t l = 0; l < 5; l++) same(&together, l, &other, l, "width");

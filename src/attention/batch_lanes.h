@@ -7,6 +7,8 @@
 #include "linalg/lanes.h"
 #include "tightlip/linalg.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { BATCH_WIDTH = 8, BATCH_COORDINATES = TL_TOP_SMALL, BATCH_ATOMS = BATCH_COORDINATES };
 
 struct tl_batch {

@@ -6,6 +6,8 @@
 #include "attention/few.h"
 #include "attention/softmax_rows.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Tokens of block b. */
 WIDE_BODY size_t few_tokens(size_t m, size_t b)
 {

@@ -3,6 +3,8 @@
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Columns j .. j + width of `rows` rows from i: each element is summed over p in order. */
 #define TILE(name, vector, rows)                                                          \
     WIDE_BODY void name(const tl_small_product *s, size_t i, size_t j)                    \
@@ -63,6 +65,8 @@ WIDE_BODY void ordered_body(const tl_small_product *given)
     }
     for (size_t i = 0; j < s->n && i < s->m; i++) tile_single(s, i, j);
 }
+
+#pragma STDC FP_CONTRACT OFF
 
 /* One row, columns j .. j + width, every lane in the order of vec_dot. */
 #define DOTS(name, vector)                                                      \

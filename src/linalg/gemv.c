@@ -1,6 +1,8 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Four rows at a time share what is read of x. */
 WIDE_BODY void some_rows(size_t count, size_t cols, const double *M, const double *x, double *y)
 {

@@ -5,6 +5,8 @@
 
 #include "linalg/wide.h"
 
+#pragma STDC FP_CONTRACT ON
+
 #define LANES(d, statement)                                                              \
     do {                                                                                 \
         if ((d) == 8) {                                                                  \

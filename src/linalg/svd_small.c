@@ -9,6 +9,8 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Converges quadratically; matrices of this size take four to six. */
 enum { SWEEPS_MAX = 40 };
 /* Sums of squares of this size and up to its inverse have squares, their rounding too; other

@@ -11,6 +11,8 @@
 #include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { TOP_MOST = TL_TOP_SMALL, TOP_FEW = 8 };
 
 /* Rows of G, L and F are `stride` apart, n rounded up to blocks of 8. Above TOP_FEW columns they

@@ -9,6 +9,8 @@
 #include "linalg/top_factor.h"
 #include "linalg/wide.h"
 
+#pragma STDC FP_CONTRACT ON
+
 typedef struct {
     size_t rows, cols, stride;
     size_t least; /* of top_batch.h */

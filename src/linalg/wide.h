@@ -1,8 +1,10 @@
 /* The same source compiled for several vector widths, chosen at run time. Internal to src.
  *
- * Every lane adds its terms in an order that sizes alone decide, and nothing is contracted to fused
- * operations, so that the bits do not depend on the width: a machine with wide vectors and one
- * without agree. */
+ * Every lane adds its terms in an order that sizes alone decide. Products are fused with the sums
+ * they go to where a source says #pragma STDC FP_CONTRACT ON, as the compiler that heeds it (clang)
+ * reads the expression, whatever the width: processors with fused operations agree to the last bit,
+ * one without has other last bits, and so has what gcc makes, which fuses nothing here. Elsewhere
+ * nothing is fused. */
 #ifndef TIGHTLIP_LINALG_WIDE_H
 #define TIGHTLIP_LINALG_WIDE_H
 
@@ -10,6 +12,7 @@
 
 typedef double wide8 __attribute__((vector_size(64), aligned(8), may_alias));
 typedef long long wide8l __attribute__((vector_size(64), aligned(8), may_alias)); /* masks */
+typedef unsigned long long wide8ul __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -100,20 +103,20 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     {                                                         \
         f##_body names;                                       \
     }
-#define WIDE_VARIANTS(f, parameters, names)                                     \
-    WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names) \
-    WIDE_VARIANT(f, 256, __attribute__((target("avx2"))), parameters, names)    \
+#define WIDE_VARIANTS(f, parameters, names)                                      \
+    WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names)  \
+    WIDE_VARIANT(f, 256, __attribute__((target("avx2,fma"))), parameters, names) \
     WIDE_VARIANT(f, any, , parameters, names)
-/* The same from f_told, which a last value tells whether vectors are the widest, where products may
- * be fused with sums and more sizes be known. */
+/* The same from f_told, which a last value tells whether vectors are the widest, where more sizes
+ * may be known. */
 #define WIDE_TOLD(f, suffix, attribute, parameters, values) \
     attribute static void f##_##suffix parameters           \
     {                                                       \
         f##_told values;                                    \
     }
-#define WIDE_VARIANTS_TOLD(f, parameters, fused, plain)                      \
-    WIDE_TOLD(f, 512, __attribute__((target("avx512f"))), parameters, fused) \
-    WIDE_TOLD(f, 256, __attribute__((target("avx2"))), parameters, plain)    \
+#define WIDE_VARIANTS_TOLD(f, parameters, widest, plain)                      \
+    WIDE_TOLD(f, 512, __attribute__((target("avx512f"))), parameters, widest) \
+    WIDE_TOLD(f, 256, __attribute__((target("avx2,fma"))), parameters, plain) \
     WIDE_TOLD(f, any, , parameters, plain)
 /* -DTL_WITHOUT_AVX512: as on a processor that has none. */
 #ifdef TL_WITHOUT_AVX512
@@ -121,21 +124,22 @@ WIDE_BODY double wide_total(size_t n, const double *a)
 #else
 #define WIDE_WIDEST __builtin_cpu_supports("avx512f")
 #endif
-#define WIDE_CALL(f, values)                     \
-    do {                                         \
-        if (WIDE_WIDEST)                         \
-            f##_512 values;                      \
-        else if (__builtin_cpu_supports("avx2")) \
-            f##_256 values;                      \
-        else                                     \
-            f##_any values;                      \
+#define WIDE_WIDER (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define WIDE_CALL(f, values) \
+    do {                     \
+        if (WIDE_WIDEST)     \
+            f##_512 values;  \
+        else if (WIDE_WIDER) \
+            f##_256 values;  \
+        else                 \
+            f##_any values;  \
     } while (0)
 #else
 #define WIDE_VARIANTS(f, parameters, names)
-#define WIDE_VARIANTS_TOLD(f, parameters, fused, plain) \
-    static void f##_body parameters                     \
-    {                                                   \
-        f##_told plain;                                 \
+#define WIDE_VARIANTS_TOLD(f, parameters, widest, plain) \
+    static void f##_body parameters                      \
+    {                                                    \
+        f##_told plain;                                  \
     }
 #define WIDE_CALL(f, values) f##_body values
 #endif

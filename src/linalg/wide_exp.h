@@ -5,6 +5,8 @@
 
 #include "linalg/wide.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* x <= 700: e^x to 1.5 units in the last place, 0 below -708, where doubles begin to lose digits.
  * x = k ln 2 + r, |r| <= 0.35: Taylor's series to r^13, in pairs of terms, whose rest is below
  * 5e-18. k times the first part of ln 2 is exact. */
