@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/gkl.h"
 #include "support/draws.h"
 #include "support/lanczos.h"
 
@@ -104,5 +105,37 @@ Test(gkl, one_workspace_serves_smaller_operators_and_repeats_itself)
     tl_gkl_free(w);
     tl_gkl_free(NULL);
     cr_assert_eq(tl_gkl_alloc(&w, 0, 3, 0), TL_ERR_SHAPE);
+    gsl_rng_free(rng);
+}
+
+/* Left vectors that only the last one is taken off: where next to nothing is left, rounding must
+ * not decide. Spectra that end after a few values, and that fall fast. */
+Test(gkl_runs, vectors_of_the_other_side_stay_orthogonal)
+{
+    enum { ROWS = 24, COLS = 20, STEPS = 14 };
+    gsl_rng *rng = draw_stream(18);
+    for (int draw = 0; draw < draw_count(60); draw++) {
+        double left[ROWS * STEPS], right[STEPS * COLS], a[ROWS * COLS], u[ROWS], v[COLS];
+        const size_t rank = draw % 2 ? 3 : STEPS;
+        for (size_t i = 0; i < ROWS * rank; i++)
+            left[i] = draw_entry(rng) * pow(0.1, (double)(i % rank));
+        for (size_t i = 0; i < rank * COLS; i++) right[i] = draw_entry(rng);
+        for (size_t i = 0; i < COLS; i++) v[i] = draw_entry(rng);
+        tl_gemm('N', 'N', ROWS, COLS, rank, 1, left, rank, right, COLS, 0, a, COLS);
+        const dense_matrix m = {ROWS, COLS, a};
+        const tl_operator op = dense_operator(&m);
+        const tl_gkl_settings settings = {.max_steps = STEPS, .one_sided = true};
+        tl_gkl_result result;
+        tl_gkl *w;
+        cr_assert_eq(tl_gkl_alloc(&w, ROWS, COLS, 0), TL_OK);
+        cr_assert_eq(tl_gkl_run(w, &op, &settings, u, v, &result), TL_OK);
+        for (size_t i = 0; i < w->k; i++)
+            for (size_t j = 0; j <= i; j++) {
+                const double product = tl_dot(ROWS, w->U + i * ROWS, w->U + j * ROWS);
+                cr_assert(fabs(product - (i == j)) <= 1e-9, "rank %zu, %zu and %zu: %g", rank, i, j,
+                          product);
+            }
+        tl_gkl_free(w);
+    }
     gsl_rng_free(rng);
 }

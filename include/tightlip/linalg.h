@@ -32,6 +32,12 @@ void tl_softmax_tangent(size_t rows, size_t cols, const double *p, size_t ldp, d
 void tl_softmax_tangent_single(size_t rows, size_t cols, const float *p, size_t ldp, float *t,
                                size_t ldt);
 
+/* out_j = e^(x_j - shift), x_j - shift <= 700 (single precision: 88), to two units in the last
+ * place of what is rounded once, zero where it is below e^-708 (e^-87). out may be x, or NULL.
+ * Returns sum_j out_j, in double precision. */
+double tl_softmax_exp(size_t n, const double *x, double shift, double *out);
+double tl_softmax_exp_single(size_t n, const float *x, float shift, float *out);
+
 double tl_dot(size_t n, const double *x, const double *y);
 /* Euclidean norm without overflow or underflow. */
 double tl_nrm2(size_t n, const double *x);
@@ -116,6 +122,10 @@ typedef struct {
                         shrink from step to step, is at most this (0: never); second is then kept */
     bool unmeasured; /* v alone is wanted: u is left alone, sigma and residual are those of the
                         projection, and the two products at the end are not made */
+    bool one_sided;  /* only the shorter side's vectors are made orthogonal to all before them, the
+                        other's to the last alone: so they stay to rounding over the share of the
+                        norm that is left of one (Simon and Zha 2000), for half of the cost beside
+                        the products */
 } tl_gkl_settings;
 
 typedef struct {

@@ -82,7 +82,8 @@ static tl_status iterate(work *w, const tl_norm_settings *s, bool single, tl_gkl
                                       .tolerance = s->tolerance,
                                       .top_only = true,
                                       .value = s->value,
-                                      .unmeasured = true};
+                                      .unmeasured = true,
+                                      .one_sided = true};
     return tl_gkl_run(w->gkl, &op, &settings, w->u, w->v, found);
 }
 

@@ -3,7 +3,7 @@
 #define REAL double
 #define GEMM tl_gemm
 #define TANGENT tl_softmax_tangent
-#define EXP exp
+#define EXP tl_softmax_exp
 #define NAME(x) tl_panels##x
 
 #include "attention/panels_body.h"

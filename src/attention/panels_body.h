@@ -90,7 +90,7 @@ static const REAL *NAME(_attention)(const struct NAME() * p, const NAME(_part) *
     for (size_t i = 0; i < s->rows; i++) {
         const size_t seen = p->causal ? s->from + i + 1 : s->cols;
         REAL *row = p->P + i * n;
-        for (size_t j = 0; j < seen; j++) row[j] = EXP(row[j] - shift[i]);
+        (void)EXP(seen, row, shift[i], row);
         for (size_t j = seen; j < s->cols; j++) row[j] = 0;
     }
     return p->P;
@@ -126,12 +126,9 @@ static void NAME(_sum_up)(const struct NAME() * p, const NAME(_part) * s, const 
         const size_t seen = p->causal ? s->from + i + 1 : s->cols;
         const REAL *row = p->T + i * n;
         REAL most = row[0];
-        double sum = -1.0; /* the largest itself is 1 */
         for (size_t j = 1; j < seen; j++) most = row[j] > most ? row[j] : most;
-        for (size_t j = 0; j < seen; j++) sum += (double)EXP(row[j] - most);
-        shift[i] = most + (REAL)log1p(sum);
-        REAL *kept = p->P + (s->h * n + s->from + i) * n;
-        for (size_t j = 0; p->kept && j < seen; j++) kept[j] = EXP(row[j] - shift[i]);
+        shift[i] = most + (REAL)log(EXP(seen, row, most, NULL));
+        if (p->kept) (void)EXP(seen, row, shift[i], p->P + (s->h * n + s->from + i) * n);
     }
 }
 

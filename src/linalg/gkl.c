@@ -206,6 +206,7 @@ tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_settings *se
     memset(result, 0, sizeof *result);
     w->op = op;
     w->swapped = op->cols > op->rows;
+    w->one_sided = settings->one_sided;
     w->near = smaller(op->rows, op->cols);
     w->far = larger(op->rows, op->cols);
     if (w->near == 0 || w->near > w->near_max || w->far > w->far_max) return TL_ERR_SHAPE;

@@ -21,7 +21,7 @@ struct tl_gkl {
     void *block;
     /* one run */
     const tl_operator *op;
-    bool swapped;
+    bool swapped, one_sided;
     size_t near, far, basis;
     size_t k, kept, steps;
     double scale; /* largest entry of B so far: an estimate of the norm from below */

@@ -7,6 +7,10 @@
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 
+/* Of a left vector, less than this share of the norm left: made orthogonal to all others after all.
+ */
+static const double CANCELLED = 1e-4;
+
 double tl_gkl_generic(size_t i, uint64_t salt)
 {
     /* splitmix64; the low bit is set, so the result is an odd multiple of 2^-63. */
@@ -163,6 +167,16 @@ static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, dou
     return 0;
 }
 
+/* The left vector, which the recurrence has made orthogonal to those before it, up to rounding over
+ * what is left of it. */
+static double normalise_left(tl_gkl *w, double *u)
+{
+    const double left = w->one_sided && w->k > 0 ? tl_nrm2(w->far, u) : 0;
+    if (!(left > CANCELLED * w->scale)) return orthonormalise(w, w->far, w->k, w->U, u);
+    if (isfinite(left)) scale(w->far, 1 / left, u);
+    return left;
+}
+
 tl_status tl_gkl_step(tl_gkl *w)
 {
     size_t k = w->k;
@@ -172,7 +186,7 @@ tl_status tl_gkl_step(tl_gkl *w)
         add(w->far, -w->beta[k - 1], u - w->far, u);
     else
         for (size_t i = 0; i < k; i++) add(w->far, -w->rho[i], w->U + i * w->far, u);
-    double alpha = orthonormalise(w, w->far, k, w->U, u);
+    double alpha = normalise_left(w, u);
     if (!isfinite(alpha)) return TL_ERR_NUMERIC;
     w->scale = fmax(w->scale, alpha);
     multiply(w, true, u, next);
