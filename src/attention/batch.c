@@ -7,6 +7,7 @@
 #include "attention/batch_lanes.h"
 #include "attention/few.h"
 #include "linalg/top_batch.h"
+#include "linalg/wide_exp.h"
 
 /* Of sums of fourth powers: smaller ones have lost terms. And what d^3 products lose by rounding.
  */
@@ -110,6 +111,8 @@ WIDE_BODY void compare_body(tl_batch *b)
     b->limit = square * square * (1.0 - ROUNDING);
     for (size_t k = 0; k < b->m; k++) most += b->split[k];
     b->below = most < b->limit;
+    b->log_sigma = b->sigma;
+    wide_log(&b->log_sigma);
 }
 WIDE_VARIANTS(compare, (tl_batch * b), (b))
 
@@ -133,9 +136,9 @@ static double lane_of(const wide8 *x, size_t lane)
     return ((const double *)x)[lane];
 }
 
-double tl_batch_norm(const tl_batch *b, size_t lane)
+double tl_batch_log_norm(const tl_batch *b, size_t lane)
 {
-    return ((const long long *)&b->good)[lane] ? lane_of(&b->sigma, lane) : (double)NAN;
+    return ((const long long *)&b->good)[lane] ? lane_of(&b->log_sigma, lane) : (double)NAN;
 }
 
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k)

@@ -30,9 +30,9 @@ typedef struct {
 
 /* Up to TL_BATCH measures, each in its lane. */
 void tl_batch_norms(tl_batch *b, size_t count, const tl_batch_point *points);
-/* Of those measures: the norm, NAN where it has to be computed otherwise, and no answer is written
- * (far masses, logits that are no numbers or too large, a top that was not told). */
-double tl_batch_norm(const tl_batch *b, size_t lane);
+/* Of those measures: log of the norm, NAN where it has to be computed otherwise, and no answer is
+ * written (far masses, logits that are no numbers or too large, a top that was not told). */
+double tl_batch_log_norm(const tl_batch *b, size_t lane);
 /* Whether the norm of the split block of atom k may be larger: ||S||_2^2 is at most ||S'S||_F. And
  * a quick answer for all atoms at once. */
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k);

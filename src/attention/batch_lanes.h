@@ -38,7 +38,7 @@ struct tl_batch {
     wide8 *u, *v;   /* m x d */
     wide8 limit;    /* fourth power of the norm, less what is lost by rounding */
     wide8l below;   /* where that of no split block comes near */
-    wide8 sigma;    /* the norm */
+    wide8 sigma, log_sigma; /* the norm */
     wide8 *gx, *ga, *gA;
     bool turned;  /* A is not the head's */
     wide8 *pad;   /* rows of lanes with fewer atoms, and of what is not asked */

@@ -40,11 +40,16 @@ WIDE_BODY bool lanes_any(const wide8l *mask)
     return any != 0;
 }
 
+WIDE_BODY void lanes_root(wide8 *x)
+{
+    for (size_t l = 0; l < 8; l++) (*x)[l] = sqrt((*x)[l]);
+}
+
 /* x >= 0: 1 / sqrt(x), finite at zero. */
 WIDE_BODY void lanes_rsqrt(const wide8 *x, wide8 *out)
 {
     wide8 root = *x + DBL_MIN;
-    for (size_t l = 0; l < 8; l++) root[l] = sqrt(root[l]);
+    lanes_root(&root);
     *out = 1.0 / root;
 }
 
@@ -138,13 +143,13 @@ WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *resi
 {
     *apart = 2.0 * *q - (1.0 + t->margin);
     if (!t->G) return;
-    wide8 others = t->fourth - *q * *q - 2.0 * (*residual * *residual), inverse, root;
+    wide8 others = t->fourth - *q * *q - 2.0 * (*residual * *residual), far;
     const wide8 zero = {0};
     wide_largest(&zero, &others);
     others += t->margin;
-    lanes_rsqrt(&others, &inverse);
-    root = *q - others * inverse;
-    wide_largest(&root, apart);
+    lanes_root(&others);
+    far = *q - others;
+    wide_largest(&far, apart);
 }
 
 /* Quotient and residual of v in the lanes of mask, and what they tell. */
@@ -162,14 +167,13 @@ WIDE_BODY void lanes_known(top_lanes *t, const wide8l *mask, const wide8 *q, con
 /* The same, y = G v. */
 WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *y)
 {
-    wide8 square = {0}, inverse;
+    wide8 r = {0};
     for (size_t j = 0; j < t->cols; j++) {
         const wide8 w = y[j] - *q * t->v[j];
-        square += w * w;
+        r += w * w;
         wide_choose(mask, &w, &t->w[j], &t->w[j]);
     }
-    lanes_rsqrt(&square, &inverse);
-    const wide8 r = square * inverse;
+    lanes_root(&r);
     lanes_known(t, mask, q, &r);
 }
 

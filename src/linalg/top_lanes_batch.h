@@ -14,26 +14,37 @@
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
 
-/* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form. */
-WIDE_BODY void plane(top_lanes *t)
+/* The power of two next below x, and its inverse; x positive. */
+WIDE_BODY void power_below(const wide8 *x, wide8 *power, wide8 *inverse)
 {
-    const size_t cols = t->cols;
-    wide8 a = {0}, b = {0}, c = {0}, x, y, inverse;
+    const wide8l bits = (wide8l)*x & (0x7ffLL << 52);
+    *power = (wide8)bits;
+    *inverse = (wide8)((2046LL << 52) - bits);
+}
+
+/* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form, u = M v of length 1
+ * and that length, whose square is the eigenvalue: roots that need not wait for one another. */
+WIDE_BODY void plane(top_lanes *t, wide8 *sigma)
+{
+    const size_t rows = t->rows, stride = t->stride;
+    const bool two = t->cols > 1;
+    wide8 a = {0}, b = {0}, c = {0}, x, y, unit, back;
     const wide8 zero = {0}, one = 1.0 - zero;
-    for (size_t i = 0; i < t->rows; i++) {
-        const wide8 first = t->M[i * t->stride], second = cols > 1 ? t->M[i * t->stride + 1] : zero;
+    for (size_t i = 0; i < rows; i++) {
+        const wide8 first = t->M[i * stride], second = two ? t->M[i * stride + 1] : zero;
         a += first * first;
         b += first * second;
         c += second * second;
     }
     const wide8 trace = a + c, low = LEAST_TRACE - zero, high = 1.0 / low;
     t->told = t->open &= (trace >= low) & (trace <= high);
-    const wide8 scale = 1.0 / trace, half = 0.5 * (a - c) * scale, across = b * scale;
-    const wide8 square = half * half + across * across, minus = -across;
-    lanes_rsqrt(&square, &inverse);
-    const wide8 root = square * inverse, right = half + root, left = root - half, other = -left;
+    power_below(&trace, &back, &unit);
+    const wide8 half = 0.5 * (a - c) * unit, across = b * unit, minus = -across;
+    wide8 root = half * half + across * across;
+    lanes_root(&root);
+    const wide8 right = half + root, left = root - half, other = -left;
     const wide8l first = half >= zero, up = across >= zero;
-    wide8 size, turn;
+    wide8 size, turn, inverse, shorter;
     wide_choose(&up, &across, &minus, &size);
     wide_choose(&up, &left, &other, &turn);
     wide_choose(&first, &right, &size, &x);
@@ -41,10 +52,20 @@ WIDE_BODY void plane(top_lanes *t)
     const wide8 length = x * x + y * y;
     const wide8l some = length > NOTHING - zero; /* else all vectors do */
     lanes_rsqrt(&length, &inverse);
+    *sigma = 0.5 * trace + root * back;
+    lanes_root(sigma);
+    shorter = 1.0 / *sigma;
     x *= inverse;
     y *= inverse;
-    wide_choose(&some, &x, &one, &t->v[0]);
-    if (cols > 1) wide_choose(&some, &y, &zero, &t->v[1]);
+    wide_choose(&some, &x, &one, &x);
+    wide_choose(&some, &y, &zero, &y);
+    t->v[0] = x;
+    if (two) t->v[1] = y;
+    for (size_t i = 0; i < rows; i++) {
+        const wide8 image =
+            two ? t->M[i * stride] * x + t->M[i * stride + 1] * y : t->M[i * stride] * x;
+        t->u[i] = image * shorter;
+    }
 }
 
 /* u = M v of length 1, and that length. */
@@ -60,12 +81,7 @@ WIDE_BODY void finish(top_lanes *t, wide8 *sigma)
 WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
 {
     if (t->cols <= 2) {
-        plane(t);
-        for (size_t i = 0; i < t->rows; i++) {
-            t->u[i] = t->M[i * t->stride] * t->v[0];
-            if (t->cols > 1) t->u[i] += t->M[i * t->stride + 1] * t->v[1];
-        }
-        finish(t, sigma);
+        plane(t, sigma);
         return;
     }
     const bool direct = t->cols <= DIRECT;

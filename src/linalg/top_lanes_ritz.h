@@ -51,12 +51,11 @@ WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, wide8 *theta, wi
 /* The larger value of (a, b; b, c). */
 WIDE_BODY void larger(const wide8 *a, const wide8 *b, const wide8 *c, wide8 *out)
 {
-    const wide8 half = 0.5 * (*a - *c), square = half * half + *b * *b, zero = {0};
-    wide8 inverse;
-    lanes_rsqrt(&square, &inverse);
-    const wide8 root = square * inverse, above = *b * *b / (half + root), below = root - half;
+    const wide8 half = 0.5 * (*a - *c), zero = {0};
+    wide8 root = half * half + *b * *b, rise;
+    lanes_root(&root);
+    const wide8 above = *b * *b / (half + root), below = root - half;
     const wide8l first = half > zero;
-    wide8 rise;
     wide_choose(&first, &above, &below, &rise);
     *out = *a + rise;
 }

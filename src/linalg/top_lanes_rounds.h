@@ -151,7 +151,7 @@ WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
     top_lanes *l = t->lanes;
     const size_t n = t->n;
     const wide8 zero = {0};
-    wide8 before[TOP_MOST], square, along, unit, left = zero, inverse, apart;
+    wide8 before[TOP_MOST], square, along, unit, residual = zero, apart;
     for (size_t i = 0; i < blocks * TILE; i++) t->x[i] = i < n ? l->v[i] : zero;
     for (int k = 0; k < SOLVES; k++) {
         for (size_t i = 0; i < n; i++) before[i] = t->x[i];
@@ -163,11 +163,11 @@ WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask)
     const wide8 ahead = along * unit * unit;
     for (size_t i = 0; i < n; i++) {
         const wide8 w = (ahead * t->x[i] - before[i]) * unit, v = t->x[i] * unit;
-        left += w * w;
+        residual += w * w;
         wide_choose(mask, &v, &l->v[i], &l->v[i]);
     }
-    lanes_rsqrt(&left, &inverse);
-    const wide8 residual = left * inverse, q = t->s - ahead;
+    lanes_root(&residual);
+    const wide8 q = t->s - ahead;
     const wide8 half = 0.5 * t->product * t->mean * t->mean / ahead - ahead;
     lanes_apart(l, &q, &residual, &apart);
     wide_largest(&half, &apart);

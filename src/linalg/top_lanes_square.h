@@ -149,21 +149,21 @@ WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
 {
     const size_t n = t->cols;
     const wide8 zero = {0}, r = t->residual, scale = 1.0 / r;
-    wide8 z[TOP_MOST], second, inverse, rest = zero, square_v = zero, tangent;
+    wide8 z[TOP_MOST], second, left = zero, square_v = zero, tangent;
     for (size_t j = 0; j < n; j++) z[j] = t->w[j] * scale;
     lanes_apply(t, blocks, z, t->back, &second);
-    const wide8 half = 0.5 * (t->quotient - second), square = half * half + r * r;
-    lanes_rsqrt(&square, &inverse);
-    const wide8 root = square * inverse, near = r / (half + root), far = (root - half) * scale;
+    const wide8 half = 0.5 * (t->quotient - second);
+    wide8 root = half * half + r * r, c;
+    lanes_root(&root);
+    const wide8 near = r / (half + root), far = (root - half) * scale;
     const wide8l above = half > zero;
     wide_choose(&above, &near, &far, &tangent);
     const wide8 length = 1.0 + tangent * tangent, q = t->quotient + r * tangent;
-    wide8 c, left;
     lanes_rsqrt(&length, &c);
     const wide8 s = tangent * c, of_v = c * (t->quotient - q), of_z = c * r - s * q;
     for (size_t j = 0; j < n; j++) {
         const wide8 w = (of_v * t->v[j] + of_z * z[j]) + s * t->back[j], v = c * t->v[j] + s * z[j];
-        rest += w * w;
+        left += w * w;
         square_v += v * v;
         z[j] = v;
         t->back[j] = w;
@@ -174,8 +174,7 @@ WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
         wide_choose(&mask, &t->back[j], &t->w[j], &t->w[j]);
         wide_choose(&mask, &z[j], &t->v[j], &t->v[j]);
     }
-    lanes_rsqrt(&rest, &inverse);
-    left = rest * inverse;
+    lanes_root(&left);
     lanes_known(t, &mask, &q, &left);
     const wide8 gap = 2.0 * root;
     wide_choose(&mask, &gap, &t->seen, &t->seen);

@@ -37,7 +37,7 @@ static bool may_be_split(const tl_batch *batch, const tl_evaluation *e, size_t l
 static void take_lane(const tl_batch *batch, size_t lane, tl_evaluation *e)
 {
     tl_evaluator *ev = e->ev;
-    const double value = log(tl_batch_norm(batch, lane));
+    const double value = tl_batch_log_norm(batch, lane);
     if (!isfinite(value) || may_be_split(batch, e, lane)) {
         evaluate_one(e);
         return;
