@@ -7,7 +7,8 @@
  *   chain       the longest sequence in which every operation needs the one before, at latencies:
  *               images -> logits -> largest -> exp -> sum -> inverse -> weighted means -> block ->
  *               M'M -> climb and rounds of inverse iteration, or steps of Lanczos -> pair ->
- *               gradient; sums of n numbers as trees, log2 n additions deep
+ *               gradient; sums of n numbers as trees, log2 n additions deep; a product and the
+ *               addition that takes it as one operation
  *   bound       the largest of the three: no overlap is perfect, so that it is not attained
  *   beside      the same for one of eight points side by side, whose chains run at once: the
  * largest of throughput, divider and an eighth of the chain
@@ -76,7 +77,7 @@ static inline void bound_climb(bound_count *b, double cols)
     bound_dot(b, 2.0 * 3.0, cols); /* product, quotient, residual, before and after */
     b->chain[BOUND_ROOT] += 4.0;   /* two residuals, the two of the plane */
     b->chain[BOUND_DIVIDE] += 3.0;
-    b->chain[BOUND_MULTIPLY] += 6.0;
+    b->chain[BOUND_MULTIPLY] += 3.0;
     b->chain[BOUND_ADD] += 6.0;
 }
 
@@ -103,7 +104,7 @@ static inline void bound_rounds(bound_count *b, double cols, double rounds)
     b->work[BOUND_DIVIDE] += rounds * (cols + 1.0);
     b->work[BOUND_ROOT] += rounds;
     b->chain[BOUND_DIVIDE] += rounds * cols;
-    b->chain[BOUND_MULTIPLY] += rounds * 3.0 * cols;
+    b->chain[BOUND_MULTIPLY] += rounds * cols;
     b->chain[BOUND_ADD] += rounds * 2.0 * cols;
     bound_dot(b, 2.0 * rounds, cols);
     b->chain[BOUND_DIVIDE] += rounds;
@@ -148,7 +149,7 @@ static inline bound_count bound_evaluation(size_t atoms, size_t width, size_t mo
     const double all = set + split + gradient + (written ? 4.0 * md * md : 0.0);
     bound_count b = {0};
     b.work[BOUND_ADD] = b.work[BOUND_MULTIPLY] = 0.5 * all;
-    b.work[BOUND_EXP] = m * m + m;
+    b.work[BOUND_EXP] = m * m + m + 1.0; /* the last: the logarithm of the norm */
     b.work[BOUND_DIVIDE] = 2.0 * m;
     bound_dot(&b, 2.0, d);
     bound_sum(&b, 2.0, m); /* the largest, the sum */
@@ -156,7 +157,6 @@ static inline bound_count bound_evaluation(size_t atoms, size_t width, size_t mo
     b.chain[BOUND_DIVIDE] += 1.0;
     bound_dot(&b, 1.0, m);
     b.chain[BOUND_ADD] += 3.0; /* before exp, centred values, the block */
-    b.chain[BOUND_MULTIPLY] += 3.0;
     if (atoms * width <= most) {
         if (md > 2.0) {
             bound_climb(&b, md);
@@ -170,7 +170,6 @@ static inline bound_count bound_evaluation(size_t atoms, size_t width, size_t mo
     bound_dot(&b, 1.0, d); /* the gradient's pairs, means, rows, and products */
     bound_dot(&b, 3.0, m);
     bound_sum(&b, 1.0, m);
-    b.chain[BOUND_MULTIPLY] += 3.0;
     b.chain[BOUND_ADD] += 3.0;
     return b;
 }

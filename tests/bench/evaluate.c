@@ -257,14 +257,14 @@ static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_po
 /* As many walks at once as the search has: each from another point on. */
 static double walk_beside(bench *b, size_t count)
 {
-    const size_t lanes = b->lanes;
+    for (size_t j = 0; j < b->lanes; j++) b->lane[j].p = &b->points[j * b->count / b->lanes];
     const double start = cpu_seconds();
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < lanes; j++)
-            b->lane[j].p = &b->points[(i + j * b->count / lanes) % b->count];
-        tl_evaluate_all(&b->ev, lanes, b->lane);
+        for (size_t j = 0; j < b->lanes; j++)
+            if (++b->lane[j].p == b->points + b->count) b->lane[j].p = b->points;
+        tl_evaluate_all(&b->ev, b->lanes, b->lane);
     }
-    return (cpu_seconds() - start) / (double)(count * lanes);
+    return (cpu_seconds() - start) / (double)(count * b->lanes);
 }
 
 int main(int argc, char **argv)
