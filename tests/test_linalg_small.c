@@ -42,10 +42,11 @@ static double defect(size_t d, const double *x, bool columns)
     return worst;
 }
 
-static double svd_error(size_t d, const double *a)
+/* Of the factors from near, or NULL; u: the left one. */
+static double svd_error(size_t d, const double *a, const double *near, double *u)
 {
-    double u[MOST], sigma[TL_SVD_SMALL], vt[MOST], lapack[TL_SVD_SMALL];
-    if (tl_svd_small(d, a, u, sigma, vt) || tl_svd_dense(d, d, a, lapack, NULL, NULL))
+    double sigma[TL_SVD_SMALL], vt[MOST], lapack[TL_SVD_SMALL];
+    if (tl_svd_small(d, a, near, u, sigma, vt) || tl_svd_dense(d, d, a, lapack, NULL, NULL))
         return HUGE_VAL;
     const double unit = 16 * (double)d * DBL_EPSILON;
     double worst = fmax(defect(d, u, true), defect(d, vt, false)) / unit;
@@ -67,12 +68,53 @@ static double svd_error(size_t d, const double *a)
 Test(linalg_small, svd_factors_every_matrix)
 {
     gsl_rng *rng = draw_stream(11);
-    double a[MOST];
+    double a[MOST], u[MOST];
     for (size_t d = 1; d <= TL_SVD_SMALL; d++)
         for (int i = 0; i < DRAWS; i++) {
             draw_matrix(rng, d, i % SHAPES, a);
-            const double error = svd_error(d, a);
+            const double error = svd_error(d, a, NULL, u);
             cr_assert(error <= 1, "d = %zu, shape %d: error %g units", d, i % SHAPES, error);
+        }
+    gsl_rng_free(rng);
+}
+
+/* From u of the matrix before, in place, a step away: rounding does not add up. */
+Test(linalg_small, svd_walks)
+{
+    static const double steps[] = {1e-1, 1e-3, 1e-6, 1e-10, 1e-14, 0};
+    gsl_rng *rng = draw_stream(14);
+    double a[MOST], u[MOST];
+    for (size_t d = 1; d <= TL_SVD_SMALL; d++)
+        for (int shape = 0; shape < SHAPES; shape++) {
+            draw_matrix(rng, d, shape, a);
+            double largest = 0;
+            for (size_t e = 0; e < d * d; e++) largest = fmax(largest, fabs(a[e]));
+            memset(u, 0, sizeof u);
+            for (int i = 0; i < draw_count(200); i++) {
+                const double error = svd_error(d, a, u, u);
+                cr_assert(error <= 1, "d = %zu, shape %d, step %d: %g units", d, shape, i, error);
+                for (size_t e = 0; e < d * d; e++)
+                    a[e] += steps[i % 6] * largest * (gsl_rng_uniform(rng) - 0.5);
+            }
+        }
+    gsl_rng_free(rng);
+}
+
+/* What is not near to orthogonal is no start, and makes no difference. */
+Test(linalg_small, svd_ignores_what_is_no_start)
+{
+    gsl_rng *rng = draw_stream(15);
+    for (size_t d = 1; d <= TL_SVD_SMALL; d++)
+        for (int i = 0; i < DRAWS; i++) {
+            double a[MOST], near[MOST], u[MOST], v[MOST], s[TL_SVD_SMALL];
+            double u_2[MOST], v_2[MOST], s_2[TL_SVD_SMALL];
+            draw_matrix(rng, d, i % SHAPES, a);
+            cr_assert_eq(tl_svd_small(d, a, NULL, u, s, v), TL_OK);
+            memcpy(near, u, sizeof near);
+            near[draw_below(rng, d * d)] += i % 3 ? 1e-6 : i % 2 ? (double)NAN : HUGE_VAL;
+            cr_assert_eq(tl_svd_small(d, a, near, u_2, s_2, v_2), TL_OK);
+            cr_expect(!memcmp(u, u_2, d * d * sizeof *u) && !memcmp(v, v_2, d * d * sizeof *v) &&
+                      !memcmp(s, s_2, d * sizeof *s));
         }
     gsl_rng_free(rng);
 }
@@ -95,10 +137,10 @@ Test(linalg_small, svd_is_the_same_at_every_scale)
             double a[MOST], u[MOST], sigma[TL_SVD_SMALL], vt[MOST];
             double u_2[MOST], sigma_2[TL_SVD_SMALL], vt_2[MOST];
             draw_matrix(rng, d, i % 4, a);
-            cr_assert_eq(tl_svd_small(d, a, u, sigma, vt), TL_OK);
+            cr_assert_eq(tl_svd_small(d, a, NULL, u, sigma, vt), TL_OK);
             const int power = powers[(size_t)i % (sizeof powers / sizeof *powers)];
             for (size_t e = 0; e < d * d; e++) a[e] = ldexp(a[e], power);
-            cr_assert_eq(tl_svd_small(d, a, u_2, sigma_2, vt_2), TL_OK);
+            cr_assert_eq(tl_svd_small(d, a, NULL, u_2, sigma_2, vt_2), TL_OK);
             for (size_t e = 0; e < d; e++) sigma_2[e] = ldexp(sigma_2[e], -power);
             cr_assert_lt(farthest(d * d, u, u_2), DBL_EPSILON, "d = %zu, 2^%d", d, power);
             cr_assert_lt(farthest(d * d, vt, vt_2), DBL_EPSILON, "d = %zu, 2^%d", d, power);
@@ -110,9 +152,9 @@ Test(linalg_small, svd_is_the_same_at_every_scale)
 Test(linalg_small, svd_refuses)
 {
     double a[4] = {1, 2, (double)NAN, 3}, u[4], sigma[2], vt[4];
-    cr_assert_eq(tl_svd_small(2, a, u, sigma, vt), TL_ERR_NUMERIC);
-    cr_assert_eq(tl_svd_small(1, a + 2, u, sigma, vt), TL_ERR_NUMERIC);
-    cr_assert_eq(tl_svd_small(TL_SVD_SMALL + 1, a, u, sigma, vt), TL_ERR_LIMIT);
+    cr_assert_eq(tl_svd_small(2, a, NULL, u, sigma, vt), TL_ERR_NUMERIC);
+    cr_assert_eq(tl_svd_small(1, a + 2, NULL, u, sigma, vt), TL_ERR_NUMERIC);
+    cr_assert_eq(tl_svd_small(TL_SVD_SMALL + 1, a, NULL, u, sigma, vt), TL_ERR_LIMIT);
 }
 
 /* Sums of n terms whose sizes add up to `size`. */

@@ -17,6 +17,12 @@ enum { SWEEPS_MAX = 40 };
  * matrices are scaled. */
 static const double LEAST = 1e-40;
 
+/* Its square is below rounding. */
+static const double SMALL = 1e-8;
+
+/* Largest entry of near'near less the identity: its square is nothing. */
+static const double NEAR = 1e-9;
+
 /* Row i of W = U'A, and behind it that of U', each filled up with zeros to a number of lanes that
  * the compiler knows. */
 enum { ROOM = 2 * TL_SVD_SMALL * TL_SVD_SMALL };
@@ -36,16 +42,20 @@ WIDE_BODY void rotate(size_t count, double c, double s, double *x, double *y)
     }
 }
 
-/* Makes two rows of W orthogonal; false when they are already, to rounding. */
+/* Makes two rows of W orthogonal; false where that does not undo what was done with others: when
+ * they are already, to rounding, or when both rotation and cosine are SMALL. A rotation of rows i,
+ * k leaves of a product made zero before, of i and j, the sine times that of k and j: if all those
+ * of a round are SMALL, their products are rounding, and no other round is needed. */
 WIDE_BODY bool orthogonalise(size_t lanes, double *x, double *y)
 {
     const double xx = vec_dot(lanes, x, x), yy = vec_dot(lanes, y, y), xy = vec_dot(lanes, x, y);
     const double twice = 2.0 * xy, apart = yy - xx, square = twice * twice + apart * apart;
-    if (!(fabs(xy) > DBL_EPSILON * sqrt(xx) * sqrt(yy)) || square < DBL_MIN) return false;
+    const double lengths = sqrt(xx) * sqrt(yy);
+    if (!(fabs(xy) > DBL_EPSILON * lengths) || square < DBL_MIN) return false;
     const double far = sqrt(square), sum = fabs(apart) + far;
     const double c = sqrt(sum / (2.0 * far)), s = c * (copysign(1.0, apart) * twice / sum);
     rotate(2 * lanes, c, s, x, y);
-    return true;
+    return !(fabs(s) <= SMALL && fabs(xy) <= SMALL * lengths);
 }
 
 /* Rounds of pairs without a common row, as in a tournament, so that rotations need not wait for one
@@ -66,25 +76,67 @@ WIDE_BODY void sweep(size_t d, size_t lanes, double *rows)
     }
 }
 
-WIDE_BODY void sweeps_body(size_t d, double *rows)
+/* y += a x */
+WIDE_BODY void add(size_t lanes, double a, const double *x, double *y)
+{
+    if (lanes == 4)
+        *(wide4 *)y += a * *(const wide4 *)x;
+    else
+        *(wide8 *)y += a * *(const wide8 *)x;
+}
+
+/* Begins at U' = the orthogonal matrix next to near', W = U'A. A step of Newton (Schulz 1933) takes
+ * away what near has lost to rounding, which would add up otherwise; nothing is done where it is
+ * not that near to orthogonal. */
+WIDE_BODY void begin_near(size_t d, size_t lanes, const double *near, double *rows)
+{
+    double U[TL_SVD_SMALL * TL_SVD_SMALL] = {0}, A[TL_SVD_SMALL * TL_SVD_SMALL];
+    double turn[TL_SVD_SMALL * TL_SVD_SMALL];
+    const size_t step = 2 * lanes;
+    for (size_t i = 0; i < d; i++)
+        for (size_t r = 0; r < d; r++) U[i * lanes + r] = near[r * d + i];
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double off = vec_dot(lanes, U + i * lanes, U + j * lanes) - (double)(i == j);
+            if (!(fabs(off) <= NEAR)) return;
+            turn[i * d + j] = turn[j * d + i] = (double)(i == j) - 0.5 * off;
+        }
+    for (size_t i = 0; i < d; i++)
+        for (size_t r = 0; r < lanes; r++) A[i * lanes + r] = rows[i * step + r];
+    for (size_t i = 0; i < d; i++) {
+        double *W = rows + i * step, *V = W + lanes;
+        for (size_t r = 0; r < step; r++) W[r] = 0.0;
+        for (size_t j = 0; j < d; j++) add(lanes, turn[i * d + j], U + j * lanes, V);
+        for (size_t r = 0; r < d; r++) add(lanes, V[r], A + r * lanes, W);
+    }
+}
+
+/* near: NULL or as for tl_svd_small. */
+WIDE_BODY void decompose(size_t d, size_t lanes, const double *near, double *rows)
+{
+    if (near) begin_near(d, lanes, near, rows);
+    sweep(d, lanes, rows);
+}
+
+WIDE_BODY void sweeps_body(size_t d, const double *near, double *rows)
 {
     switch (d) {
     case 0:
         break;
-    case 2:
+    case 2: /* one rotation, wherever it begins */
         sweep(2, 2, rows);
         break;
     case 3:
-        sweep(3, 4, rows);
+        decompose(3, 4, near, rows);
         break;
     case 4:
-        sweep(4, 4, rows);
+        decompose(4, 4, near, rows);
         break;
     default:
-        sweep(d, 8, rows);
+        decompose(d, 8, near, rows);
     }
 }
-WIDE_VARIANTS(sweeps, (size_t d, double *rows), (d, rows))
+WIDE_VARIANTS(sweeps, (size_t d, const double *near, double *rows), (d, near, rows))
 
 /* y = 2^exponent x */
 static void scale(size_t count, int exponent, const double *x, double *y)
@@ -131,7 +183,8 @@ static void complete(size_t d, size_t i, double *vt)
     }
 }
 
-tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, double *vt)
+tl_status tl_svd_small(size_t d, const double *a, const double *near, double *u, double *sigma,
+                       double *vt)
 {
     _Alignas(64) double rows[ROOM];
     double scaled[TL_SVD_SMALL * TL_SVD_SMALL];
@@ -159,7 +212,7 @@ tl_status tl_svd_small(size_t d, const double *a, double *u, double *sigma, doub
         for (size_t r = 0; r < d; r++) rows[i * step + r] = w[i * d + r];
         rows[i * step + lanes + i] = 1.0;
     }
-    WIDE_CALL(sweeps, (d, rows));
+    WIDE_CALL(sweeps, (d, near, rows));
     for (size_t i = 0; i < d; i++) sigma[i] = tl_nrm2(lanes, rows + i * step);
     sort_rows(d, step, sigma, rows);
     for (size_t i = 0; i < d; i++) {

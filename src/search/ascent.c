@@ -152,7 +152,7 @@ static tl_status try_step(tl_ascent *a, const tl_search_problem *problem)
     a->awaited = NULL;
     if (a->trials == TRIALS || !a->left) return TL_OK;
     a->awaited = &a->trial;
-    return tl_place_move(problem, &a->here.at, a->t, a->step, &a->trial);
+    return tl_place_move(problem, &a->here, a->t, a->step, &a->trial);
 }
 
 /* Begins a line search from here. */

@@ -26,9 +26,9 @@ TL_MUST_USE tl_status tl_place_project(const tl_evaluator *ev, tl_place *q);
  * work: as long as step. */
 TL_MUST_USE tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
                                     double *work);
-/* to->at is the feasible point nearest to *from + t step, with its parts; value and gradient are
+/* to->at is the feasible point nearest to from->at + t step, with its parts; value and gradient are
  * left alone. */
-TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from,
+TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from,
                                     double t, const double *step, tl_place *to);
 /* s = to - from. */
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,

@@ -78,12 +78,13 @@ tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
     return status ? status : tl_spectral_keep(p->d, &q->pressed, step + at.A);
 }
 
-tl_status tl_place_move(const tl_search_problem *problem, const tl_point *from, double t,
+tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from, double t,
                         const double *step, tl_place *to)
 {
-    const tl_layout at = tl_layout_of(from);
+    const tl_layout at = tl_layout_of(&from->at);
     tl_point *p = &to->at;
-    tl_point_copy(p, from);
+    tl_point_copy(p, &from->at);
+    if (p->A) memcpy(to->parts, from->parts, p->d * p->d * sizeof(double)); /* U */
     for (size_t i = 0; i < at.mass; i++) p->x[i] += t * problem->domain->scale * step[i];
     for (size_t k = 0; k < p->m && !p->integral; k++) p->log_mass[k] += t * step[at.mass + k];
     for (size_t i = at.A; i < at.dim; i++) p->A[i - at.A] += t * problem->norm_a * step[i];

@@ -179,7 +179,7 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
         if (!tl_may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
         if (!(tl_nrm2(out * d, ev->S) > *sigma)) continue; /* squares may leave the range */
         const tl_status status =
-            small ? tl_svd_small(d, ev->S, u, norm, vt) : tl_norm2_dense(out, d, ev->S, norm);
+            small ? tl_svd_small(d, ev->S, NULL, u, norm, vt) : tl_norm2_dense(out, d, ev->S, norm);
         if (status || !(norm[0] > *sigma)) continue;
         *sigma = norm[0];
         which = k;

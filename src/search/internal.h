@@ -126,7 +126,8 @@ TL_MUST_USE tl_status tl_point_unfold(const tl_search_problem *problem, tl_order
 /* log_mass from count. */
 void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
 /* Nearest matrix with spectral norm at most bound, its largest singular value then put at the
- * bound. Where parts is not NULL, its singular vectors and values as of tl_spectral_parts. */
+ * bound. Where parts is not NULL, its singular vectors and values as of tl_spectral_parts; it holds
+ * those of a matrix nearby, or zeros. */
 TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts);
 /* Singular vectors and values of A, which tl_spectral_tangent needs: U (d x d), V' (d x d), d
  * values. */

@@ -12,9 +12,10 @@ static const double HELD = 1e-12;
 /* Room for small matrices, so that an evaluation allocates nothing. */
 enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + TL_SVD_SMALL };
 
-static tl_status svd(size_t d, const double *A, double *u, double *sigma, double *vt)
+static tl_status svd(size_t d, const double *A, const double *near, double *u, double *sigma,
+                     double *vt)
 {
-    return d <= TL_SVD_SMALL ? tl_svd_small(d, A, u, sigma, vt)
+    return d <= TL_SVD_SMALL ? tl_svd_small(d, A, near, u, sigma, vt)
                              : tl_svd_full(d, d, A, u, sigma, vt);
 }
 
@@ -24,7 +25,7 @@ tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts)
     double *work = d <= TL_SVD_SMALL ? room : malloc((3 * d * d + d) * sizeof(double));
     if (!work) return TL_ERR_MEMORY;
     double *scaled = work, *u = parts ? parts : work + d * d, *vt = u + d * d, *sigma = vt + d * d;
-    const tl_status status = svd(d, A, u, sigma, vt);
+    const tl_status status = svd(d, A, parts, u, sigma, vt);
     if (!status && (sigma[0] > bound || sigma[0] < bound)) {
         /* Inside by more than the rounding of the product below, so that the norm never exceeds the
          * bound. */
@@ -47,7 +48,7 @@ size_t tl_spectral_parts_size(size_t d)
 
 tl_status tl_spectral_parts(size_t d, const double *A, double *parts)
 {
-    return svd(d, A, parts, parts + 2 * d * d, parts + d * d);
+    return svd(d, A, NULL, parts, parts + 2 * d * d, parts + d * d);
 }
 
 /* Eigenvalues of B, largest first, and their vectors as rows of q. work: as large as B, which is
@@ -59,7 +60,7 @@ static tl_status eigen(size_t p, double *B, double *lambda, double *q, double *w
     for (size_t i = 0; small && i < p; i++) B[i * (p + 1)] += shift; /* no eigenvalue below zero */
     for (size_t i = 0; !small && i < p * p; i++) B[i] = -B[i];       /* LAPACK: smallest first */
     const tl_status status =
-        small ? tl_svd_small(p, B, work, lambda, q) : tl_eigen_symmetric(p, B, lambda, q);
+        small ? tl_svd_small(p, B, NULL, work, lambda, q) : tl_eigen_symmetric(p, B, lambda, q);
     for (size_t i = 0; !status && i < p; i++) lambda[i] = small ? lambda[i] - shift : -lambda[i];
     return status;
 }
