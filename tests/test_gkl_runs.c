@@ -108,34 +108,57 @@ Test(gkl, one_workspace_serves_smaller_operators_and_repeats_itself)
     gsl_rng_free(rng);
 }
 
-/* Left vectors that only the last one is taken off: where next to nothing is left, rounding must
- * not decide. Spectra that end after a few values, and that fall fast. */
-Test(gkl_runs, vectors_of_the_other_side_stay_orthogonal)
+/* Left vectors that only the last one is taken off: neither where next to nothing is left, nor
+ * where little is lost in each of many steps, must rounding decide. Spectra that end after a few
+ * values, that fall fast, of values close together beside a null space, and of three that come
+ * again. */
+Test(gkl, vectors_of_the_other_side_stay_orthogonal)
 {
-    enum { ROWS = 24, COLS = 20, STEPS = 14 };
+    enum { ROWS = 60, COLS = 50, STEPS = 60 };
     gsl_rng *rng = draw_stream(18);
     for (int draw = 0; draw < draw_count(60); draw++) {
-        double left[ROWS * STEPS], right[STEPS * COLS], a[ROWS * COLS], u[ROWS], v[COLS];
-        const size_t rank = draw % 2 ? 3 : STEPS;
-        for (size_t i = 0; i < ROWS * rank; i++)
-            left[i] = draw_entry(rng) * pow(0.1, (double)(i % rank));
-        for (size_t i = 0; i < rank * COLS; i++) right[i] = draw_entry(rng);
-        for (size_t i = 0; i < COLS; i++) v[i] = draw_entry(rng);
-        tl_gemm('N', 'N', ROWS, COLS, rank, 1, left, rank, right, COLS, 0, a, COLS);
+        double left[ROWS * COLS], right[COLS * COLS], a[ROWS * COLS], u[ROWS], v[COLS], s[COLS];
+        for (size_t i = 0; i < ROWS * COLS; i++) a[i] = gsl_rng_uniform(rng) - 0.5;
+        cr_assert_eq(tl_svd_full(ROWS, COLS, a, left, s, right), TL_OK);
+        for (size_t i = 0; i < COLS; i++) {
+            const double near[4] = {i < 3, pow(0.5, (double)i),
+                                    i < COLS / 2 ? 0.5 + 0.5 * gsl_rng_uniform(rng) : 0,
+                                    i < COLS / 2 ? 1 + 1e-3 * (double)(i % 3) : 0};
+            s[i] = near[draw % 4];
+            v[i] = draw_entry(rng);
+        }
+        for (size_t i = 0; i < ROWS * COLS; i++) left[i] *= s[i % COLS];
+        tl_gemm('N', 'N', ROWS, COLS, COLS, 1, left, COLS, right, COLS, 0, a, COLS);
         const dense_matrix m = {ROWS, COLS, a};
         const tl_operator op = dense_operator(&m);
         const tl_gkl_settings settings = {.max_steps = STEPS, .one_sided = true};
         tl_gkl_result result;
         tl_gkl *w;
-        cr_assert_eq(tl_gkl_alloc(&w, ROWS, COLS, 0), TL_OK);
+        cr_assert_eq(tl_gkl_alloc(&w, ROWS, COLS, draw / 4 % 2 ? 8 : 0), TL_OK);
         cr_assert_eq(tl_gkl_run(w, &op, &settings, u, v, &result), TL_OK);
         for (size_t i = 0; i < w->k; i++)
             for (size_t j = 0; j <= i; j++) {
                 const double product = tl_dot(ROWS, w->U + i * ROWS, w->U + j * ROWS);
-                cr_assert(fabs(product - (i == j)) <= 1e-9, "rank %zu, %zu and %zu: %g", rank, i, j,
-                          product);
+                cr_assert(fabs(product - (i == j)) <= 1e-11, "spectrum %d, %zu and %zu: %g",
+                          draw % 4, i, j, product);
             }
         tl_gkl_free(w);
+    }
+    gsl_rng_free(rng);
+}
+
+/* Norms below which an inverse overflows. */
+Test(gkl, tiny_operators_of_one_side)
+{
+    gsl_rng *rng = draw_stream(19);
+    tl_gkl_settings settings = strict;
+    settings.one_sided = true;
+    for (int exponent = -1050; exponent < -1000; exponent++) {
+        double a[12];
+        for (size_t i = 0; i < 12; i++) a[i] = ldexp(1 + gsl_rng_uniform(rng), exponent);
+        const lanczos_outcome o = lanczos_run(4, 3, a, &settings, NULL);
+        cr_assert_eq(o.status, TL_OK, "2^%d", exponent);
+        cr_assert_gt(o.result.sigma, 0.8 * o.sigma[0], "2^%d", exponent);
     }
     gsl_rng_free(rng);
 }

@@ -146,15 +146,14 @@ Test(top_batch, is_right_where_it_tells_in_every_width)
     gsl_rng *rng = draw_stream(960);
     static batch b;
     static matrix m[LANES];
+    double start[COLS];
     method *list[3];
     size_t count;
-    double start[COLS];
     WIDE_LIST(triples, list, count);
     for (int draws = 0; draws < draw_count(6); draws++)
         for (size_t c = 0; c < SIZES; c++)
             for (size_t g = 0; g < sizeof seconds / sizeof *seconds; g++) {
-                b.rows = sizes[c][0];
-                b.cols = sizes[c][1];
+                b.rows = sizes[c][0], b.cols = sizes[c][1];
                 for (int l = 0; l < LANES; l++) {
                     draw(rng, b.rows, b.cols, seconds[g], &m[l]);
                     put(&b, (size_t)l, &m[l], start_of(rng, b.cols, l, &m[l], start));
@@ -203,39 +202,45 @@ static void draw_batch(gsl_rng *rng, size_t rows, size_t cols, batch *b)
     }
 }
 
-Test(top_batch, lanes_depend_on_themselves_alone)
+/* What b comes to, together, in other lanes and each alone. */
+static void alone_or_not(gsl_rng *rng, method *by, const batch *b, batch *together)
+{
+    static batch moved, alone;
+    const size_t turn = 1 + draw_below(rng, LANES - 1);
+    *together = moved = *b;
+    run_by(by, together);
+    for (size_t l = 0; l < LANES; l++) {
+        const size_t to = (l * 3 + turn) % LANES, count = b->rows * tl_top_batch_stride(b->cols);
+        for (size_t i = 0; i < count; i++) moved.M[LANES * i + to] = b->M[LANES * i + l];
+        for (size_t j = 0; j < b->cols; j++) moved.v[LANES * j + to] = b->v[LANES * j + l];
+    }
+    run_by(by, &moved);
+    for (size_t l = 0; l < 5; l++) {
+        same(together, l, &moved, (l * 3 + turn) % LANES, "moved");
+        alone = *b;
+        for (size_t o = 0; o < LANES; o++) alone.used[o] &= -(long long)(o == l);
+        run_by(by, &alone);
+        same(together, l, &alone, l, "alone");
+        for (size_t o = 0; o < LANES; o++) cr_expect(o == l || !alone.told[o]);
+    }
+}
+
+Test(top_batch, lanes_depend_on_themselves_alone_in_every_width)
 {
     gsl_rng *rng = draw_stream(961);
-    static batch b, together, moved, alone, other;
+    static batch b, product, together;
     method *list[3];
     size_t count;
     WIDE_LIST(triples, list, count);
     for (int draws = 0; draws < draw_count(5); draws++)
         for (size_t c = 0; c < SIZES; c++) {
             draw_batch(rng, sizes[c][0], sizes[c][1], &b);
-            together = moved = b;
-            run(&together);
-            const size_t turn = 1 + draw_below(rng, LANES - 1),
-                         numbers = b.rows * tl_top_batch_stride(b.cols);
-            for (size_t l = 0; l < LANES; l++) {
-                const size_t to = (l * 3 + turn) % LANES;
-                for (size_t i = 0; i < numbers; i++) moved.M[LANES * i + to] = b.M[LANES * i + l];
-                for (size_t j = 0; j < b.cols; j++) moved.v[LANES * j + to] = b.v[LANES * j + l];
-            }
-            run(&moved);
-            for (size_t k = 0; k < WIDE_ALIKE(count); k++) {
-                other = b;
-                run_by(list[k], &other);
-                for (size_t l = 0; l < 5; l++) same(&together, l, &other, l, "width");
-            }
-            for (size_t l = 0; l < 5; l++) {
-                same(&together, l, &moved, (l * 3 + turn) % LANES, "moved");
-                alone = b;
-                for (size_t o = 0; o < LANES; o++)
-                    if (o != l) alone.used[o] = 0;
-                run(&alone);
-                same(&together, l, &alone, l, "alone");
-                for (size_t o = 0; o < LANES; o++) cr_expect(o == l || !alone.told[o]);
+            product = b;
+            run(&product);
+            for (size_t k = 0; k < count; k++) {
+                alone_or_not(rng, list[k], &b, &together);
+                for (size_t l = 0; l < 5 && k < WIDE_ALIKE(count); l++)
+                    same(&product, l, &together, l, "width");
             }
         }
     gsl_rng_free(rng);
@@ -250,8 +255,7 @@ Test(top_batch, scales)
     static matrix m[LANES];
     double start[COLS];
     for (size_t c = 0; c < SIZES; c++) {
-        b.rows = sizes[c][0];
-        b.cols = sizes[c][1];
+        b.rows = sizes[c][0], b.cols = sizes[c][1];
         for (size_t l = 0; l < LANES; l++) {
             draw(rng, b.rows, b.cols, c % 2 ? 0.9 : 0.4, &m[l]);
             for (size_t i = 0; i < b.rows * b.cols; i++) m[l].M[i] *= scales[l];
@@ -287,10 +291,8 @@ Test(top_batch, the_second_is_never_told)
             put(&b, l, &m[l], start);
         }
         run(&b);
-        for (size_t l = 0; l < LANES; l++) {
-            judge(&b, l, &m[l], "second");
-            told += b.told[l] != 0;
-        }
+        for (size_t l = 0; l < LANES; l++) judge(&b, l, &m[l], "second");
+        for (size_t l = 0; l < LANES; l++) told += b.told[l] != 0;
     }
     cr_expect(told > count / 8, "told %zu of %zu", told, LANES * count);
     gsl_rng_free(rng);

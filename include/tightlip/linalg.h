@@ -124,10 +124,9 @@ typedef struct {
                         shrink from step to step, is at most this (0: never); second is then kept */
     bool unmeasured; /* v alone is wanted: u is left alone, sigma and residual are those of the
                         projection, and the two products at the end are not made */
-    bool one_sided;  /* only the shorter side's vectors are made orthogonal to all before them, the
-                        other's to the last alone: so they stay to rounding over the share of the
-                        norm that is left of one (Simon and Zha 2000), for half of the cost beside
-                        the products */
+    bool one_sided;  /* up to a restart only the shorter side's vectors are made orthogonal to all
+                        before them, the other's to the last alone while an estimate says that keeps
+                        them so to 1e-12 (Simon and Zha 2000): half of that cost */
 } tl_gkl_settings;
 
 typedef struct {

@@ -9,6 +9,8 @@
 #include "linalg/top_batch.h"
 #include "linalg/wide_exp.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Of sums of fourth powers: smaller ones have lost terms. And what d^3 products lose by rounding.
  */
 static const double LEAST = 1e-280, ROUNDING = 1e-12;
@@ -111,6 +113,7 @@ WIDE_BODY void compare_body(tl_batch *b)
     b->limit = square * square * (1.0 - ROUNDING);
     for (size_t k = 0; k < b->m; k++) most += b->split[k];
     b->below = most < b->limit;
+    b->good &= (b->sigma > (wide8){0}) & (b->sigma < (wide8){0} + HUGE_VAL);
     b->log_sigma = b->sigma;
     wide_log(&b->log_sigma);
 }

@@ -4,6 +4,8 @@
 #include "attention/batch_lanes.h"
 #include "linalg/wide_exp.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Largest difference of log-masses: sqrt(a_k / a_l) stays in range. */
 static const double FAR = 600.0;
 

@@ -1,6 +1,8 @@
 /* The gradient of batch.h: gradient_body of softmax.c, a measure in each lane. */
 #include "attention/batch_lanes.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* At the ref minus the sum of the others. */
 WIDE_BODY void balance(size_t m, const wide8l *first, wide8 *x)
 {

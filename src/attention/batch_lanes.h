@@ -124,4 +124,6 @@ WIDE_BODY const wide8 *batch_slopes(const tl_batch *b, size_t m, size_t d, bool 
                            : f(b, (b)->m, d, false))
 #define BATCH_BY_SIZE(f, b, known) LANES_BY_WIDTH((b)->d, BATCH_OF_WIDTH, f, b, known)
 
+#pragma STDC FP_CONTRACT DEFAULT
+
 #endif

@@ -6,6 +6,8 @@
 
 #include "attention/few_lanes.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
 bool tl_few_takes(const tl_layer *layer)

@@ -2,6 +2,8 @@
  * few_products.c, with P in place of R and t = f + g. */
 #include "attention/few_lanes.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
 /* e, f, t and rho of the block's rows, lane i of line l that of (i, l); then the derivatives in

@@ -235,4 +235,6 @@ WIDE_BODY void few_mix(size_t d, size_t end, size_t m, size_t terms, const few_t
 /* f(d, ..) for every width that there is. */
 #define FEW_BY_WIDTH(f, ...) LANES_BY_WIDTH(J->d, f, __VA_ARGS__)
 
+#pragma STDC FP_CONTRACT DEFAULT
+
 #endif

@@ -3,6 +3,8 @@
  */
 #include "attention/few_lanes.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { MOST = TL_FEW_ATOMS, WIDTH = TL_FEW_WIDTH };
 
 /* t -> P (t - mean), t less its value at the ref first: there it is -P mean, so that rows sum to

@@ -8,6 +8,8 @@
 
 #include "attention/softmax_rows.h"
 
+#pragma STDC FP_CONTRACT ON
+
 double tl_row_mean(size_t m, const double *weight, const double *g, size_t ref)
 {
     double s = 0.0;

@@ -8,6 +8,8 @@
 #include "linalg/lanes.h"
 #include "linalg/wide_exp.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* e^(z - top) in place, added to the sum. */
 WIDE_BODY void weights_raise(wide8 *z, const wide8 *top, wide8 *sum)
 {
@@ -62,5 +64,7 @@ WIDE_BODY void few_centred(size_t m, size_t width, const double *restrict p,
     for (size_t l = 0; l < m; l++)
         lanes_centre(width, image + l * width, at_ref, mean, out + l * width);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

@@ -66,7 +66,7 @@ WIDE_BODY void ordered_body(const tl_small_product *given)
     for (size_t i = 0; j < s->n && i < s->m; i++) tile_single(s, i, j);
 }
 
-#pragma STDC FP_CONTRACT OFF
+#pragma STDC FP_CONTRACT DEFAULT
 
 /* One row, columns j .. j + width, every lane in the order of vec_dot. */
 #define DOTS(name, vector)                                                      \

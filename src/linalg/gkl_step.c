@@ -7,9 +7,8 @@
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 
-/* Of a left vector, less than this share of the norm left: made orthogonal to all others after all.
- */
-static const double CANCELLED = 1e-4;
+/* Largest product of two left vectors. */
+static const double MOST_LOST = 1e-12;
 
 double tl_gkl_generic(size_t i, uint64_t salt)
 {
@@ -167,14 +166,23 @@ static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, dou
     return 0;
 }
 
-/* The left vector, which the recurrence has made orthogonal to those before it, up to rounding over
- * what is left of it. */
+/* The left vector. By the recurrence alone its products with those before it are those of the last
+ * one times beta / alpha, and rounding: while that is little, they are left. After a restart they
+ * would be more: right vectors that the kept ones still have a part of are gone. */
 static double normalise_left(tl_gkl *w, double *u)
 {
-    const double left = w->one_sided && w->k > 0 ? tl_nrm2(w->far, u) : 0;
-    if (!(left > CANCELLED * w->scale)) return orthonormalise(w, w->far, w->k, w->U, u);
-    if (isfinite(left)) scale(w->far, 1 / left, u);
-    return left;
+    const size_t k = w->k;
+    if (w->one_sided && k > 0 && !w->kept) {
+        const double left = tl_nrm2(w->far, u), inverse = 1 / left;
+        const double lost = (w->lost * w->beta[k - 1] + DBL_EPSILON * w->scale) * inverse;
+        if (lost <= MOST_LOST && isfinite(inverse)) {
+            w->lost = lost;
+            scale(w->far, inverse, u);
+            return left;
+        }
+    }
+    w->lost = DBL_EPSILON;
+    return orthonormalise(w, w->far, k, w->U, u);
 }
 
 tl_status tl_gkl_step(tl_gkl *w)

@@ -77,4 +77,6 @@ WIDE_BODY void lanes_blend(size_t d, double a, const double *z, double b, const 
 #undef STATEMENT
 }
 
+#pragma STDC FP_CONTRACT DEFAULT
+
 #endif

@@ -3,6 +3,8 @@
 
 #include "linalg/top_factor.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { MOST = TOP_MOST };
 
 /* v = -L'^-1 D^-1 v, within a block from the number that is known longest. */

@@ -193,4 +193,6 @@ WIDE_BODY void top_factor(top_state *t, double s, size_t blocks)
     t->below = top_pivots(t, s, blocks - 1, stride);
 }
 
+#pragma STDC FP_CONTRACT DEFAULT
+
 #endif

@@ -177,4 +177,6 @@ WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *q, cons
     lanes_known(t, mask, q, &r);
 }
 
+#pragma STDC FP_CONTRACT DEFAULT
+
 #endif

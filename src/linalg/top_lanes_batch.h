@@ -11,6 +11,8 @@
 #include "linalg/top_lanes_ritz.h"
 #include "linalg/top_lanes_rounds.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
 
@@ -122,5 +124,7 @@ WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8
     lanes_top(&t, known, sigma);
     *told = t.told;
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "linalg/top_lanes_square.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { BASIS = 8, NEWTON = 12 };
 
 /* How much less than wanted a residual is to be as seen before it is measured; Newton's last step,
@@ -120,5 +122,7 @@ WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
     lanes_set(cols, mask, t->back, &inverse, t->v);
     lanes_judge(t, 0, mask);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

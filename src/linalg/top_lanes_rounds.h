@@ -8,6 +8,8 @@
 
 #include "linalg/top_lanes_start.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Of up to 8 columns, and of more: lanes that take longer cost the others more than one by one. */
 enum { ROUNDS_FEW = 6, ROUNDS_MANY = 4 };
 /* Solutions until what they tell is looked at: chains of sums and roots take longer than these. */
@@ -280,5 +282,7 @@ WIDE_BODY void lanes_rounds(top_lanes *t, bool known, bool direct)
     else
         rounds(t, blocks, direct, false);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "linalg/top_lanes.h"
 
+#pragma STDC FP_CONTRACT ON
+
 enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE };
 
 /* In vectors. */
@@ -179,5 +181,7 @@ WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
     const wide8 gap = 2.0 * root;
     wide_choose(&mask, &gap, &t->seen, &t->seen);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "linalg/top_lanes_square.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Squares of starts, and traces, that are no numbers to work with, and their inverses; squares that
  * are nothing beside 1, and of that size still exact. */
 static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
@@ -70,5 +72,7 @@ WIDE_BODY void begin(top_lanes *t, size_t blocks)
     }
     lanes_told(t, &t->open, &quotient, t->back);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif

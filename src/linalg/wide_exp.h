@@ -30,8 +30,8 @@ WIDE_BODY void wide_exp(wide8 *x)
 WIDE_BODY void wide_log(wide8 *x)
 {
     const double round = 0x1.8p52, bias = 1024;
-    const wide8l least = (wide8l)(0x1.6a09e667f3bcdp-1 - (wide8){0});
-    const wide8ul raised = (wide8ul)((wide8l)*x - least + (1024LL << 52)) >> 52;
+    const wide8ul least = (wide8ul)(0x1.6a09e667f3bcdp-1 - (wide8){0});
+    const wide8ul raised = ((wide8ul)*x - least + (1024ULL << 52)) >> 52;
     const wide8 k = (wide8)(raised + (wide8ul)(wide8)(round - (wide8){0})) - (round + bias);
     const wide8 f = (wide8)((wide8ul)*x - ((raised - 1024) << 52)) - 1.0;
     const wide8 s = f / (2.0 + f), z = s * s, z2 = z * z, z4 = z2 * z2, half = 0.5 * f * f;
@@ -55,5 +55,7 @@ WIDE_BODY void wide_exp_single(wide8f *x)
     const wide8f e = 1.0F + (r + r2 * (even + (r2 * r2) * (1.0F / 720 + r * (1.0F / 5040))));
     *x = (wide8f)((wide8i)(e * (wide8f)scale) & ~low);
 }
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 #endif
