@@ -22,21 +22,21 @@ $line0 << EOD
 EOD
 $point1 << EOD
 1 -0.20453856
-1.5 7.232455999e-16
-2 4.339473599e-16
+1.5 8.196783466e-16
+2 3.857309866e-16
 2.5 0.00060606836
-3 0.01044523769
-3.5 0.0249606793
-4 0.03799683406
+3 0.01044535487
+3.5 0.02498523482
+4 0.03833312484
 EOD
 $line1 << EOD
 1 -0.20453856
-1.5 7.232455999e-16
-2 4.339473599e-16
+1.5 8.196783466e-16
+2 3.857309866e-16
 2.5 0.00060606836
-3 0.01044523769
-3.5 0.0249606793
-4 0.03799683406
+3 0.01044535487
+3.5 0.02498523482
+4 0.03833312484
 EOD
 set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field: the input in the ball with the largest split block over joint block' noenhanced
 set encoding utf8
@@ -47,7 +47,7 @@ set key outside right top vertical invert Left reverse noenhanced samplen 2.5 sp
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'split block over joint block' noenhanced
 set xrange [0.88:4.12]
-set yrange [-0.2274684003:0.3916372893]
+set yrange [-0.2274684003:0.3916372892]
 set xtics ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3, '3.5' 3.5, '4' 4)
 set ytics ('0.6' -0.2218487496, '0.7' -0.15490196, '0.8' -0.09691001301, '0.9' -0.04575749056, '1' 0, '2' 0.3010299957)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
