@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/lanes.h"
 #include "linalg/lapack.h"
 #include "linalg/vector.h"
-#include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
 #pragma STDC FP_CONTRACT ON
@@ -76,15 +76,6 @@ WIDE_BODY void sweep(size_t d, size_t lanes, double *rows)
     }
 }
 
-/* y += a x */
-WIDE_BODY void add(size_t lanes, double a, const double *x, double *y)
-{
-    if (lanes == 4)
-        *(wide4 *)y += a * *(const wide4 *)x;
-    else
-        *(wide8 *)y += a * *(const wide8 *)x;
-}
-
 /* Begins at U' = the orthogonal matrix next to near', W = U'A. A step of Newton (Schulz 1933) takes
  * away what near has lost to rounding, which would add up otherwise; nothing is done where it is
  * not that near to orthogonal. */
@@ -106,8 +97,8 @@ WIDE_BODY void begin_near(size_t d, size_t lanes, const double *near, double *ro
     for (size_t i = 0; i < d; i++) {
         double *W = rows + i * step, *V = W + lanes;
         for (size_t r = 0; r < step; r++) W[r] = 0.0;
-        for (size_t j = 0; j < d; j++) add(lanes, turn[i * d + j], U + j * lanes, V);
-        for (size_t r = 0; r < d; r++) add(lanes, V[r], A + r * lanes, W);
+        for (size_t j = 0; j < d; j++) lanes_add(lanes, turn[i * d + j], U + j * lanes, V);
+        for (size_t r = 0; r < d; r++) lanes_add(lanes, V[r], A + r * lanes, W);
     }
 }
 
