@@ -92,9 +92,9 @@ static inline void bound_plane(bound_count *b, double cols)
     b->work[BOUND_ROOT] += 2.0;
     bound_dot(b, 1.0, cols);    /* M'M */
     b->chain[BOUND_ADD] += 4.0; /* the difference of the diagonal, a square, with the root, a sum */
-    b->chain[BOUND_MULTIPLY] += 4.0;
-    b->chain[BOUND_ROOT] += 2.0;   /* of the plane, of the length */
-    b->chain[BOUND_DIVIDE] += 1.0; /* by it */
+    b->chain[BOUND_MULTIPLY] += 5.0; /* the last: u by its length */
+    b->chain[BOUND_ROOT] += 2.0;     /* of the plane, of the length */
+    b->chain[BOUND_DIVIDE] += 1.0;   /* by it */
 }
 
 /* Inverse iteration: the factorisation and with it the forward solution, a pivot at a time, the
@@ -169,7 +169,6 @@ static inline bound_count bound_evaluation(size_t atoms, size_t width, size_t mo
         bound_lanczos(&b, m, d, written, steps);
     bound_dot(&b, 1.0, md); /* u, of length 1: two columns know it before */
     if (md > 2.0) bound_unit(&b, 1.0, md);
-    b.chain[BOUND_MULTIPLY] += md > 2.0 ? 0.0 : 1.0;
     bound_dot(&b, 1.0, d); /* the gradient's pairs, means, rows, and products */
     bound_dot(&b, 3.0, m);
     bound_sum(&b, 1.0, m);
