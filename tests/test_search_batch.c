@@ -129,14 +129,7 @@ static void compare(side *s, const lane *l, const char *what)
     if (p->A) cr_expect(off(p->d * p->d, l->gA, s->one.gA) <= 1e-7, "%s: gA", what);
 }
 
-static const struct {
-    const char *name;
-    tl_kind kind;
-    tl_mask mask;
-    size_t d;
-    uint64_t n;
-    size_t atoms;
-} rows[] = {
+static const search_case rows[] = {
     {"two atoms on a line", TL_KIND_DOT, TL_MASK_NONE, 1, 1000, 2},
     {"mean field", TL_KIND_DOT, TL_MASK_NONE, 2, 0, 4},
     {"few tokens", TL_KIND_DOT, TL_MASK_NONE, 3, 6, 5},

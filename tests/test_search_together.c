@@ -11,31 +11,27 @@
 enum { MOST = TL_SEARCH_TOGETHER };
 
 static const struct {
-    const char *name;
-    tl_kind kind;
-    tl_mask mask;
-    size_t d;
-    uint64_t n;
-    size_t atoms, together;
+    search_case at;
+    size_t together;
 } rows[] = {
-    {"dot", TL_KIND_DOT, TL_MASK_NONE, 2, 1000, 3, MOST},
-    {"dot, mean field", TL_KIND_DOT, TL_MASK_NONE, 2, 0, 3, MOST},
-    {"dot, width 1", TL_KIND_DOT, TL_MASK_NONE, 1, 7, 4, MOST},
-    {"dot, 32 columns", TL_KIND_DOT, TL_MASK_NONE, 4, 50, 8, MOST},
-    {"causal", TL_KIND_DOT, TL_MASK_CAUSAL, 2, 5, 5, MOST},
-    {"l2", TL_KIND_L2, TL_MASK_NONE, 2, 1000, 3, MOST},
-    {"more atoms than lanes take", TL_KIND_DOT, TL_MASK_NONE, 8, 1000, 6, MOST},
-    {"causal, more tokens than that", TL_KIND_DOT, TL_MASK_CAUSAL, 8, 6, 6, 1},
-    {"width 5", TL_KIND_DOT, TL_MASK_NONE, 5, 1000, 3, 1},
-    {"sigmoid", TL_KIND_SIGMOID, TL_MASK_NONE, 2, 1000, 3, 1},
-    {"cosine", TL_KIND_COSINE, TL_MASK_NONE, 2, 1000, 3, 1},
+    {{"dot", TL_KIND_DOT, TL_MASK_NONE, 2, 1000, 3}, MOST},
+    {{"dot, mean field", TL_KIND_DOT, TL_MASK_NONE, 2, 0, 3}, MOST},
+    {{"dot, width 1", TL_KIND_DOT, TL_MASK_NONE, 1, 7, 4}, MOST},
+    {{"dot, 32 columns", TL_KIND_DOT, TL_MASK_NONE, 4, 50, 8}, MOST},
+    {{"causal", TL_KIND_DOT, TL_MASK_CAUSAL, 2, 5, 5}, MOST},
+    {{"l2", TL_KIND_L2, TL_MASK_NONE, 2, 1000, 3}, MOST},
+    {{"more atoms than lanes take", TL_KIND_DOT, TL_MASK_NONE, 8, 1000, 6}, MOST},
+    {{"causal, more tokens than that", TL_KIND_DOT, TL_MASK_CAUSAL, 8, 6, 6}, 1},
+    {{"width 5", TL_KIND_DOT, TL_MASK_NONE, 5, 1000, 3}, 1},
+    {{"sigmoid", TL_KIND_SIGMOID, TL_MASK_NONE, 2, 1000, 3}, 1},
+    {{"cosine", TL_KIND_COSINE, TL_MASK_NONE, 2, 1000, 3}, 1},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static search_fixture fixture_of(size_t row)
 {
-    search_fixture f = search_fixture_make(rows[row].kind, rows[row].mask, rows[row].d, -1, 2,
-                                           rows[row].n, rows[row].atoms);
+    search_fixture f = search_fixture_make(rows[row].at.kind, rows[row].at.mask, rows[row].at.d, -1,
+                                           2, rows[row].at.n, rows[row].at.atoms);
     f.settings.evaluations = 150;
     return f;
 }
@@ -56,12 +52,12 @@ Test(together, is_for_the_norms_that_lanes_compute)
 {
     for (size_t i = 0; i < ROWS; i++) {
         search_fixture f = fixture_of(i);
-        cr_expect_eq(tl_search_together(&f.problem), rows[i].together, "%s", rows[i].name);
+        cr_expect_eq(tl_search_together(&f.problem), rows[i].together, "%s", rows[i].at.name);
         f.problem.objective = TL_OBJECTIVE_SPLIT;
-        cr_expect_eq(tl_search_together(&f.problem), 1, "%s, split", rows[i].name);
+        cr_expect_eq(tl_search_together(&f.problem), 1, "%s, split", rows[i].at.name);
         f.problem.objective = TL_OBJECTIVE_NORM;
         f.problem.norm = TL_NORM_INF2;
-        cr_expect_eq(tl_search_together(&f.problem), 1, "%s, another norm", rows[i].name);
+        cr_expect_eq(tl_search_together(&f.problem), 1, "%s, another norm", rows[i].at.name);
         search_fixture_clear(&f);
     }
 }
@@ -84,14 +80,15 @@ Test(together, each_restart_keeps_its_own_account)
                 evaluations += r->evaluations;
                 cr_expect_eq(r->evaluations, again[k].evaluations);
                 cr_expect_eq(memcmp(&r->norm.value, &again[k].norm.value, sizeof(double)), 0,
-                             "%s: %.17g, %.17g", rows[i].name, r->norm.value, again[k].norm.value);
-                cr_expect_eq(r->measure->n, rows[i].n);
+                             "%s: %.17g, %.17g", rows[i].at.name, r->norm.value,
+                             again[k].norm.value);
+                cr_expect_eq(r->measure->n, rows[i].at.n);
                 search_fixture_check(&f, r);
             }
             /* halving waits for the last, by when others are a few ahead */
             const uint64_t all = count * f.settings.evaluations;
-            cr_expect_leq(evaluations, all + all / 20, "%s, %zu: %zu of %zu", rows[i].name, count,
-                          (size_t)evaluations, (size_t)all);
+            cr_expect_leq(evaluations, all + all / 20, "%s, %zu: %zu of %zu", rows[i].at.name,
+                          count, (size_t)evaluations, (size_t)all);
             clear(count, one);
             clear(count, again);
         }
@@ -108,13 +105,13 @@ Test(together, each_restart_draws_from_its_own_stream)
         f.settings.evaluations = 1;
         run(&f, 8, rows[i].together, all);
         for (size_t k = 0; k < rows[i].together; k++) {
-            cr_expect_eq(all[k].evaluations, 1, "%s, restart %zu", rows[i].name, k);
+            cr_expect_eq(all[k].evaluations, 1, "%s, restart %zu", rows[i].at.name, k);
             run(&f, 8 + k, 1, &alone);
             cr_assert_eq(alone.measure->m, all[k].measure->m);
             cr_expect_eq(alone.start, all[k].start);
             cr_expect_eq(memcmp(alone.measure->x, all[k].measure->x,
-                                alone.measure->m * rows[i].d * sizeof(double)),
-                         0, "%s, restart %zu", rows[i].name, k);
+                                alone.measure->m * rows[i].at.d * sizeof(double)),
+                         0, "%s, restart %zu", rows[i].at.name, k);
             tl_search_result_clear(&alone);
         }
         clear(rows[i].together, all);
@@ -137,8 +134,8 @@ Test(together, finds_what_one_by_one_finds)
         for (uint64_t k = 0; k < MOST; k++) run(&f, k, 1, &alone[k]);
         tl_search_reduce(all, MOST, &best);
         tl_search_reduce(alone, MOST, &reference);
-        cr_expect(best.log_objective > reference.log_objective - 1e-3, "%s: %g less", rows[i].name,
-                  reference.log_objective - best.log_objective);
+        cr_expect(best.log_objective > reference.log_objective - 1e-3, "%s: %g less",
+                  rows[i].at.name, reference.log_objective - best.log_objective);
         cr_expect(best.evaluations <= MOST * f.settings.evaluations);
         tl_search_result_clear(&best);
         tl_search_result_clear(&reference);
@@ -167,12 +164,12 @@ Test(together, the_budget_goes_to_those_ahead)
             double *of = stopped ? &best_halved : &best;
             *of = fmax(*of, r->log_objective);
         }
-        cr_expect_geq(best, best_halved - 1e-6, "%s", rows[i].name);
+        cr_expect_geq(best, best_halved - 1e-6, "%s", rows[i].at.name);
         if (rows[i].together == 1)
             cr_expect(halved == 0 && most <= 1000);
         else
             cr_expect(halved >= 4 && least >= 400 && least <= 500 && most <= 3200,
-                      "%s: %zu halved, %g to %g evaluations", rows[i].name, halved, least, most);
+                      "%s: %zu halved, %g to %g evaluations", rows[i].at.name, halved, least, most);
         clear(rows[i].together, all);
         search_fixture_clear(&f);
     }

@@ -11,6 +11,16 @@ typedef struct {
     tl_search_settings settings;
 } search_fixture;
 
+/* Of a table of tests. */
+typedef struct {
+    const char *name;
+    tl_kind kind;
+    tl_mask mask;
+    size_t d;
+    uint64_t n;
+    size_t atoms;
+} search_case;
+
 /* A = a I (kind l2: Q = sqrt(|a|) I) of width d, V = I, ball of radius R, mask general: all but the
  * diagonal, n >= 2. Bias of kind sigmoid: -log n. atoms = n under a mask. */
 search_fixture search_fixture_make(tl_kind kind, tl_mask mask, size_t d, double a, double R,
