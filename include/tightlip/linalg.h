@@ -32,9 +32,9 @@ void tl_softmax_tangent(size_t rows, size_t cols, const double *p, size_t ldp, d
 void tl_softmax_tangent_single(size_t rows, size_t cols, const float *p, size_t ldp, float *t,
                                size_t ldt);
 
-/* out_j = e^(x_j - shift), x_j - shift <= 700 (single precision: 88), to two units in the last
- * place of what is rounded once, zero where it is below e^-708 (e^-87). out may be x, or NULL.
- * Returns sum_j out_j, in double precision. */
+/* out_j = e^y to two units in the last place, y the rounded x_j - shift, at most 700 (single
+ * precision: 88); zero where y is below -708 (-87). out may be x, or NULL. Returns sum_j out_j, in
+ * double precision. Cost: n. */
 double tl_softmax_exp(size_t n, const double *x, double shift, double *out);
 double tl_softmax_exp_single(size_t n, const float *x, float shift, float *out);
 

@@ -1,4 +1,4 @@
-/* Exponentials of eight numbers. Internal to src. */
+/* Exponentials and logarithms of eight numbers. Internal to src. */
 #ifndef TIGHTLIP_LINALG_WIDE_EXP_H
 #define TIGHTLIP_LINALG_WIDE_EXP_H
 
