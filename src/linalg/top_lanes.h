@@ -15,16 +15,16 @@ typedef struct {
     size_t rows, cols, stride;
     size_t least; /* of top_batch.h */
     const wide8 *M;
-    wide8 *u, *v, *w, *back;  /* v of length 1; w = G v - quotient v, up to the first round; u = M v
-                                 where G is not made; back: products with G */
-    wide8 *work, *G;          /* G: NULL until it is made */
-    wide8 scale;              /* 1 / trace of M'M; G = scale M'M */
-    wide8 fourth;             /* squares of G */
-    wide8 quotient, residual; /* of v for G; |w| */
-    wide8 apart;              /* how far below it the second value is at least; or not above 0 */
-    wide8 seen;               /* and on the plane of a climb: too large; or 0 */
-    wide8l open, told;        /* lanes still looked at, those that are done */
-    double margin;            /* what rounding can do to quotient and trace */
+    wide8 *u, *v, *w, *back; /* v of length 1; w = G v - quotient v, up to the first round; u = M v
+                                where G is not made; back: products with G */
+    wide8 *work, *G;         /* G: NULL until it is made */
+    wide8 scale;             /* 1 / trace of M'M; G = scale M'M */
+    wide8 fourth;            /* squares of G */
+    wide8 quotient, rest;    /* of v for G; |G v - quotient v|^2 */
+    wide8 apart;             /* how far below it the second value is at least; or not above 0 */
+    wide8 seen;              /* and on the plane of a climb: too large; or 0 */
+    wide8l open, told;       /* lanes still looked at, those that are done */
+    double margin;           /* what rounding can do to quotient and trace */
 } top_lanes;
 
 /* Rows of a multiple of 32 vectors would share few places of a cache of 32 kB. */
@@ -73,45 +73,43 @@ WIDE_BODY void lanes_set(size_t n, const wide8l *mask, const wide8 *x, const wid
     }
 }
 
-/* For `tall` rows of M from i on: y = M x; trace: and all squares are added to it. */
-WIDE_BODY void lanes_rows(const top_lanes *t, size_t i, size_t tall, const wide8 *x, wide8 *y,
+/* For `tall` rows of M: y = M x; trace: and all squares are added to it. */
+WIDE_BODY void lanes_rows(const top_lanes *t, const wide8 *M, size_t tall, const wide8 *x, wide8 *y,
                           wide8 *trace)
 {
     const size_t cols = t->cols, stride = t->stride;
-    const wide8 *M = t->M + i * stride;
     wide8 sum[8] = {{0}}, squares[8] = {{0}};
-    for (size_t j = 0; j < cols; j++) {
+    for (size_t j = 0; j < cols; j++, M++) {
         const wide8 right = x[j];
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++) {
-            const wide8 entry = M[k * stride + j];
+            const wide8 entry = M[k * stride];
             sum[k] += entry * right;
             if (trace) squares[k] += entry * entry;
         }
     }
 #pragma GCC unroll 8
     for (size_t k = 0; k < tall; k++) {
-        y[i + k] = sum[k];
+        y[k] = sum[k];
         if (trace) *trace += squares[k];
     }
 }
 
 /* z += M'y for these rows. */
-WIDE_BODY void lanes_back(const top_lanes *t, size_t i, size_t tall, const wide8 *y, wide8 *z)
+WIDE_BODY void lanes_back(const top_lanes *t, const wide8 *M, size_t tall, const wide8 *y, wide8 *z)
 {
     const size_t cols = t->cols, stride = t->stride;
-    const wide8 *M = t->M + i * stride;
     wide8 left[8]; /* z might be y */
 #pragma GCC unroll 8
-    for (size_t k = 0; k < tall; k++) left[k] = y[i + k];
-    for (size_t j = 0; j < cols; j++) {
+    for (size_t k = 0; k < tall; k++) left[k] = y[k];
+    for (size_t j = 0; j < cols; j++, M++) {
         wide8 even = z[j], odd = {0};
 #pragma GCC unroll 8
         for (size_t k = 0; k < tall; k++)
             if (k % 2)
-                odd += M[k * stride + j] * left[k];
+                odd += M[k * stride] * left[k];
             else
-                even += M[k * stride + j] * left[k];
+                even += M[k * stride] * left[k];
         z[j] = even + odd;
     }
 }
@@ -120,30 +118,31 @@ WIDE_BODY void lanes_back(const top_lanes *t, size_t i, size_t tall, const wide8
 WIDE_BODY void lanes_products(const top_lanes *t, const wide8 *x, wide8 *y, wide8 *z, wide8 *trace)
 {
     const size_t rows = t->rows, cols = t->cols;
+    const wide8 *M = t->M;
     size_t i = 0;
     for (size_t j = 0; z && j < cols; j++) z[j] = (wide8){0};
-    for (; i + 8 <= rows; i += 8) {
-        lanes_rows(t, i, 8, x, y, trace);
-        if (z) lanes_back(t, i, 8, y, z);
+    for (; i + 8 <= rows; i += 8, M += 8 * t->stride) {
+        lanes_rows(t, M, 8, x, y + i, trace);
+        if (z) lanes_back(t, M, 8, y + i, z);
     }
-    for (; i + 4 <= rows; i += 4) {
-        lanes_rows(t, i, 4, x, y, trace);
-        if (z) lanes_back(t, i, 4, y, z);
+    for (; i + 4 <= rows; i += 4, M += 4 * t->stride) {
+        lanes_rows(t, M, 4, x, y + i, trace);
+        if (z) lanes_back(t, M, 4, y + i, z);
     }
-    for (; i < rows; i++) {
-        lanes_rows(t, i, 1, x, y, trace);
-        if (z) lanes_back(t, i, 1, y, z);
+    for (; i < rows; i++, M += t->stride) {
+        lanes_rows(t, M, 1, x, y + i, trace);
+        if (z) lanes_back(t, M, 1, y + i, z);
     }
 }
 
 /* q less an upper bound of the second value of G: what q leaves of the trace. And once G is known:
  * the second value is at most the largest of G on the vectors orthogonal to v, whose square is at
- * most that part's sum of squares, all but q^2 and twice residual^2. */
-WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *residual, wide8 *apart)
+ * most that part's sum of squares, all but q^2 and twice the residual's. */
+WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *rest, wide8 *apart)
 {
     *apart = 2.0 * *q - (1.0 + t->margin);
     if (!t->G) return;
-    wide8 others = t->fourth - *q * *q - 2.0 * (*residual * *residual), far;
+    wide8 others = t->fourth - *q * *q - 2.0 * *rest, far;
     const wide8 zero = {0};
     wide_largest(&zero, &others);
     others += t->margin;
@@ -152,29 +151,33 @@ WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *resi
     wide_largest(&far, apart);
 }
 
-/* Quotient and residual of v in the lanes of mask, and what they tell. */
-WIDE_BODY void lanes_known(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *r)
+/* Lanes whose v is right: the residual is far below `apart`, which is above 0. */
+WIDE_BODY void lanes_near(const wide8 *q, const wide8 *rest, const wide8 *apart, wide8l *near)
+{
+    const wide8 turned = TOP_TURNED * *apart;
+    *near = (*apart > (wide8){0}) & (*rest <= turned * turned) & (*rest <= TOP_TOLD * *q * *apart);
+}
+
+/* Quotient and squared residual of v in the lanes of mask, and what they tell. */
+WIDE_BODY void lanes_known(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *rest)
 {
     wide8 apart;
-    lanes_apart(t, q, r, &apart);
+    wide8l near;
+    lanes_apart(t, q, rest, &apart);
+    lanes_near(q, rest, &apart, &near);
     wide_choose(mask, q, &t->quotient, &t->quotient);
-    wide_choose(mask, r, &t->residual, &t->residual);
+    wide_choose(mask, rest, &t->rest, &t->rest);
     wide_choose(mask, &apart, &t->apart, &t->apart);
-    t->told |= *mask & (apart > (wide8){0}) & (*r <= TOP_TURNED * apart) &
-               (*r * *r <= TOP_TOLD * *q * apart);
+    t->told |= *mask & near;
 }
 
 /* The same, y = G v. */
 WIDE_BODY void lanes_told(top_lanes *t, const wide8l *mask, const wide8 *q, const wide8 *y)
 {
-    wide8 r = {0};
-    for (size_t j = 0; j < t->cols; j++) {
-        const wide8 w = y[j] - *q * t->v[j];
-        r += w * w;
-        wide_choose(mask, &w, &t->w[j], &t->w[j]);
-    }
-    lanes_root(&r);
-    lanes_known(t, mask, q, &r);
+    wide8 rest;
+    for (size_t j = 0; j < t->cols; j++) t->w[j] = y[j] - *q * t->v[j];
+    lanes_dot(t->cols, t->w, t->w, &rest);
+    lanes_known(t, mask, q, &rest);
 }
 
 #pragma STDC FP_CONTRACT DEFAULT

@@ -80,31 +80,59 @@ WIDE_BODY void finish(top_lanes *t, wide8 *sigma)
     for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
 }
 
-WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
+/* By rounds, and before them, where G would cost more than a few products, by Lanczos. */
+WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whole, wide8 *sigma)
 {
-    if (t->cols <= 2) {
-        plane(t, sigma);
-        return;
-    }
-    const bool direct = t->cols <= DIRECT;
     if (!direct) begin(t, 0);
     for (int done = 0; !direct && done < SWEEPS; done++) {
         const wide8 zero = {0};
-        const wide8 reach = 2.0 * (t->quotient + t->residual) - 1.0;
-        const wide8l mask = t->open & ~t->told & (reach > zero) & (t->residual > zero);
+        wide8 reach = t->rest;
+        lanes_root(&reach);
+        reach = 2.0 * (t->quotient + reach) - 1.0;
+        const wide8l mask = t->open & ~t->told & (reach > zero) & (t->rest > zero);
         if (!lanes_any(&mask)) break;
         lanes_ritz(t, &mask);
     }
     const wide8l left = t->open & ~t->told;
     size_t count = 0;
-    for (size_t l = 0; l < 8; l++) count += left[l] != 0;
+    for (size_t l = 0; !direct && l < 8; l++) count += left[l] != 0;
     if (direct || count >= t->least) {
-        lanes_rounds(t, known, direct);
+        rounds(t, blocks, direct, whole);
         lanes_products(t, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
 }
-/* tl_top_batch; known: as in lanes_rounds. */
+
+/* The same where the compiler knows the size of a square. */
+WIDE_BODY void lanes_known_size(top_lanes *t, size_t n, wide8 *sigma)
+{
+    t->rows = t->cols = n;
+    t->stride = lanes_stride(n);
+    lanes_general(t, (n + TILE - 1) / TILE, n <= DIRECT, n % TILE == 0, sigma);
+}
+
+/* known: the compiler is to know some sizes, for speed alone. */
+WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
+{
+    const size_t cols = t->cols, blocks = (cols + TILE - 1) / TILE;
+    const bool square = known && t->rows == cols, whole = cols == TILE * blocks;
+    if (cols <= 2)
+        plane(t, sigma);
+    else if (square && cols == 4)
+        lanes_known_size(t, 4, sigma);
+    else if (square && cols == 8)
+        lanes_known_size(t, 8, sigma);
+    else if (square && cols == TOP_MOST)
+        lanes_known_size(t, TOP_MOST, sigma);
+    else if (known && blocks == 1)
+        lanes_general(t, 1, true, false, sigma);
+    else if (known && blocks == 2)
+        lanes_general(t, 2, true, false, sigma);
+    else
+        lanes_general(t, blocks, cols <= DIRECT, whole, sigma);
+}
+
+/* tl_top_batch; known: as in lanes_top. */
 WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
                            size_t least, wide8 *u, wide8 *v, wide8 *sigma, wide8l *told,
                            wide8 *work, bool known)

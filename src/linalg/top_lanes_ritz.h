@@ -89,12 +89,13 @@ WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
     const size_t cols = t->cols, most = cols < BASIS ? cols : BASIS;
     wide8 *V = t->work;
     const wide8 zero = {0};
-    wide8 theta = t->quotient, share = 1.0 - zero, x[BASIS] = {{0}}, inverse;
+    wide8 theta = t->quotient, share = 1.0 - zero, x[BASIS] = {{0}}, inverse, residual = t->rest;
     wide8l going = *mask;
     tridiagonal T = {.n = 1};
     T.diagonal[0] = t->quotient;
-    T.across[0] = t->residual;
-    inverse = 1.0 / t->residual;
+    lanes_root(&residual);
+    T.across[0] = residual;
+    inverse = 1.0 / residual;
     for (size_t j = 0; j < cols; j++) {
         V[j] = t->v[j];
         V[cols + j] = t->w[j] * inverse;

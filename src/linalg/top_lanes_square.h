@@ -1,5 +1,5 @@
-/* G in lanes, tiles of 4 x 4, the upper half, rows and columns behind n zero; and products with it.
- */
+/* G in lanes, tiles of 4 x 4, the upper half column by column, rows and columns behind n zero; and
+ * products with it. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_SQUARE_H
 #define TIGHTLIP_LINALG_TOP_LANES_SQUARE_H
 
@@ -9,79 +9,104 @@
 
 enum { TILE = 4, SQUARE = TILE * TILE, TILES = TOP_MOST / TILE };
 
+/* Traces that are no numbers to work with, and their inverses. */
+static const double LEAST_TRACE = 1e-200;
+
 /* In vectors. */
 WIDE_BODY size_t square_room(size_t blocks)
 {
     return blocks * (blocks + 1) / 2 * SQUARE;
 }
 
-/* Tile (I, J), J >= I. */
-WIDE_BODY wide8 *tile_of(wide8 *tiles, size_t blocks, size_t I, size_t J)
+/* Where tile (0, J) begins; (I, J), I <= J, is I tiles behind. Of those on the diagonal the upper
+ * half is used. */
+WIDE_BODY size_t tile_of(size_t J)
 {
-    return tiles + (I * blocks - I * (I + 1) / 2 + J) * SQUARE;
+    return J * (J + 1) / 2 * SQUARE;
 }
 
-/* Tile (I, J) of M'M; columns behind n are read as the last. */
-WIDE_BODY void square_tile(const top_lanes *t, size_t n, size_t I, size_t J, wide8 *sum)
+/* Adds a row's products to a tile of M'M; own: to its upper half. */
+WIDE_BODY void square_row(const wide8 *const *left, const wide8 *const *right, size_t at, bool own,
+                          wide8 *sum)
 {
-    size_t left[TILE], right[TILE];
-    for (size_t a = 0; a < TILE; a++) {
-        left[a] = TILE * I + a < n ? TILE * I + a : n - 1;
-        right[a] = TILE * J + a < n ? TILE * J + a : n - 1;
-    }
-    for (size_t i = 0; i < t->rows; i++) {
-        const wide8 *row = t->M + i * t->stride;
-#pragma GCC unroll 4
-        for (size_t a = 0; a < TILE; a++)
-#pragma GCC unroll 4
-            for (size_t b = 0; b < TILE; b++) sum[TILE * a + b] += row[left[a]] * row[right[b]];
-    }
-}
-
-/* The same on the diagonal. */
-WIDE_BODY void square_own(const top_lanes *t, size_t n, size_t I, wide8 *sum)
-{
-    size_t at[TILE];
-    for (size_t a = 0; a < TILE; a++) at[a] = TILE * I + a < n ? TILE * I + a : n - 1;
-    for (size_t i = 0; i < t->rows; i++) {
-        const wide8 *row = t->M + i * t->stride;
-#pragma GCC unroll 4
-        for (size_t a = 0; a < TILE; a++)
-#pragma GCC unroll 4
-            for (size_t b = a; b < TILE; b++) sum[TILE * a + b] += row[at[a]] * row[at[b]];
-    }
 #pragma GCC unroll 4
     for (size_t a = 0; a < TILE; a++)
 #pragma GCC unroll 4
-        for (size_t b = 0; b < a; b++) sum[TILE * a + b] = sum[TILE * b + a];
+        for (size_t b = own ? a : 0; b < TILE; b++) sum[TILE * a + b] += left[a][at] * right[b][at];
 }
 
-/* G, rows and columns behind n zero, and its squares. */
-WIDE_BODY void lanes_square(top_lanes *t, size_t blocks)
+/* Tile (I, J) of M'M; columns behind n are read as the last; own: I is J, the upper half. */
+WIDE_BODY void square_tile(const top_lanes *t, size_t n, size_t I, size_t J, bool own, wide8 *out)
+{
+    wide8 sum[SQUARE] = {{0}};
+    const wide8 *left[TILE], *right[TILE];
+    size_t i = 0, at = 0;
+    for (size_t a = 0; a < TILE; a++) {
+        left[a] = t->M + (n % TILE == 0 || TILE * I + a < n ? TILE * I + a : n - 1);
+        right[a] = t->M + (n % TILE == 0 || TILE * J + a < n ? TILE * J + a : n - 1);
+    }
+    for (; i + 2 <= t->rows; i += 2, at += 2 * t->stride) {
+        square_row(left, right, at, own, sum);
+        square_row(left, right, at + t->stride, own, sum);
+    }
+    if (i < t->rows) square_row(left, right, at, own, sum);
+#pragma GCC unroll 16
+    for (size_t k = 0; k < SQUARE; k++)
+        if (!own || k / TILE <= k % TILE) out[k] = sum[k];
+}
+
+/* A tile of M'M becomes G's, zero behind n; its squares go to *on where it is on the diagonal of
+ * G, else to *off. */
+WIDE_BODY void square_scaled(size_t n, size_t I, size_t J, bool own, const wide8 *scale,
+                             wide8 *tile, wide8 *on, wide8 *off)
 {
     const wide8 zero = {0};
-    const size_t n = t->cols;
-    wide8 on = zero, off = zero;
-    t->G = t->work;
-    for (size_t I = 0; I < blocks; I++)
-        for (size_t J = I; J < blocks; J++) {
-            wide8 sum[SQUARE] = {{0}}, squares[TILE] = {{0}}, *tile = tile_of(t->G, blocks, I, J);
-            if (I == J)
-                square_own(t, n, I, sum);
-            else
-                square_tile(t, n, I, J, sum);
+    wide8 squares[TILE] = {{0}};
 #pragma GCC unroll 4
-            for (size_t a = 0; a < TILE; a++)
+    for (size_t a = 0; a < TILE; a++)
 #pragma GCC unroll 4
-                for (size_t b = 0; b < TILE; b++) {
-                    const wide8 entry = sum[TILE * a + b] * t->scale;
-                    const bool inside =
-                        n == TILE * blocks || (TILE * I + a < n && TILE * J + b < n);
-                    tile[TILE * a + b] = inside ? entry : zero;
-                    if (inside) squares[b] += entry * entry;
-                }
-            *(I == J ? &on : &off) += (squares[0] + squares[1]) + (squares[2] + squares[3]);
+        for (size_t b = own ? a : 0; b < TILE; b++) {
+            const wide8 entry = tile[TILE * a + b] * *scale;
+            const bool inside = n % TILE == 0 || (TILE * I + a < n && TILE * J + b < n);
+            tile[TILE * a + b] = inside ? entry : zero;
+            if (inside) *(own && a == b ? on : &squares[b]) += entry * entry;
         }
+    *off += (squares[0] + squares[1]) + (squares[2] + squares[3]);
+}
+
+/* Lanes with a trace to work with. */
+WIDE_BODY void begin_scale(top_lanes *t, const wide8 *trace)
+{
+    const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
+    t->open &= (*trace >= low) & (*trace <= high);
+    t->scale = 1.0 / *trace;
+}
+
+/* G, rows and columns behind n zero, and its squares; first: the trace is not known yet. */
+WIDE_BODY void lanes_square(top_lanes *t, size_t blocks, bool first)
+{
+    const size_t n = t->cols;
+    wide8 on = {0}, off = {0};
+    t->G = t->work;
+    for (size_t J = 0; J < blocks; J++)
+        square_tile(t, n, J, J, true, t->G + tile_of(J) + J * SQUARE);
+    if (first) {
+        wide8 trace = {0};
+        for (size_t j = 0; j < n; j++)
+            trace += t->G[tile_of(j / TILE) + j / TILE * SQUARE + j % TILE * (TILE + 1)];
+        begin_scale(t, &trace);
+    }
+    for (size_t J = 0; J < blocks; J++) {
+        wide8 *column = t->G + tile_of(J);
+        /* there and back, as columns of M come to lie near */
+        for (size_t i = 0; i < J; i++) {
+            const size_t I = J % 2 ? J - 1 - i : i;
+            wide8 *tile = column + I * SQUARE;
+            square_tile(t, n, I, J, false, tile);
+            square_scaled(n, I, J, false, &t->scale, tile, &on, &off);
+        }
+        square_scaled(n, J, J, true, &t->scale, column + J * SQUARE, &on, &off);
+    }
     t->fourth = on + 2.0 * off;
 }
 
@@ -93,6 +118,31 @@ WIDE_BODY void lanes_scaled(const top_lanes *t, wide8 *y, wide8 *quotient)
     for (size_t j = 0; j < t->cols; j++) y[j] *= t->scale;
 }
 
+/* z - less becomes that and tile' x, or tile x: chains half as long. */
+WIDE_BODY void columns_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
+{
+#pragma GCC unroll 4
+    for (size_t k = 0; k < TILE; k++)
+#pragma GCC unroll 4
+        for (size_t b = 0; b < TILE; b++)
+            if (k % 2)
+                less[b] -= tile[TILE * k + b] * x[k];
+            else
+                z[b] += tile[TILE * k + b] * x[k];
+}
+
+WIDE_BODY void rows_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
+{
+#pragma GCC unroll 4
+    for (size_t b = 0; b < TILE; b++)
+#pragma GCC unroll 4
+        for (size_t k = 0; k < TILE; k++)
+            if (b % 2)
+                less[k] -= tile[TILE * k + b] * x[b];
+            else
+                z[k] += tile[TILE * k + b] * x[b];
+}
+
 /* y = G x; quotient: x'y. `blocks` of G, 0: by M and M', and u = M x. */
 WIDE_BODY void lanes_apply(top_lanes *t, size_t blocks, const wide8 *x, wide8 *y, wide8 *quotient)
 {
@@ -102,35 +152,36 @@ WIDE_BODY void lanes_apply(top_lanes *t, size_t blocks, const wide8 *x, wide8 *y
         lanes_scaled(t, y, quotient);
         return;
     }
-    wide8 padded[TOP_MOST], to[TOP_MOST];
-    const wide8 zero = {0}, *from = n < TILE * blocks ? padded : x;
-    for (size_t j = 0; j < TILE * blocks; j++) {
-        if (n < TILE * blocks) padded[j] = j < n ? x[j] : zero;
-        to[j] = zero;
-    }
-    for (size_t I = 0; I < blocks; I++) {
-        const wide8 *left = from + TILE * I, *own = tile_of(t->G, blocks, I, I);
-        wide8 sum[TILE];
-#pragma GCC unroll 4
-        for (size_t a = 0; a < TILE; a++, own += TILE)
-            sum[a] = (own[0] * left[0] + own[1] * left[1]) + (own[2] * left[2] + own[3] * left[3]);
+    _Alignas(64) wide8 padded[TOP_MOST], along[TILE] = {{0}};
+    const wide8 zero = {0}, *from = n % TILE ? padded : x, *G = t->G;
+    for (size_t j = 0; n % TILE && j < TILE * blocks; j++) padded[j] = j < n ? x[j] : zero;
+    const wide8 *z = from;
+    for (size_t I = 0; I < blocks; I++, G += SQUARE, z += TILE) {
+        wide8 sum[TILE] = {{0}}, less[TILE] = {{0}};
+        for (size_t J = 0; J < I; J++, G += SQUARE) columns_of(G, from + TILE * J, sum, less);
+        const wide8 *right = G, *behind = z;
         for (size_t J = I + 1; J < blocks; J++) {
-            const wide8 *G = tile_of(t->G, blocks, I, J), *right = from + TILE * J;
+            right += J * SQUARE;
+            behind += TILE;
+            rows_of(right, behind, sum, less);
+        }
+        /* cppcheck-suppress uninitvar ; set above */
+#pragma GCC unroll 4
+        for (size_t b = 0; b < TILE; b++) {
 #pragma GCC unroll 4
             for (size_t a = 0; a < TILE; a++) {
-                const wide8 *row = G + TILE * a, *column = G + a;
-                sum[a] += (row[0] * right[0] + row[1] * right[1]) +
-                          (row[2] * right[2] + row[3] * right[3]);
-                to[TILE * J + a] += (column[0] * left[0] + column[TILE] * left[1]) +
-                                    (column[2 * TILE] * left[2] + column[3 * TILE] * left[3]);
+                const wide8 entry = G[a < b ? TILE * a + b : TILE * b + a];
+                if (a % 2)
+                    less[b] -= entry * z[a];
+                else
+                    sum[b] += entry * z[a];
             }
+            sum[b] -= less[b];
+            along[b] += sum[b] * z[b];
+            if (n % TILE == 0 || TILE * I + b < n) y[TILE * I + b] = sum[b];
         }
-#pragma GCC unroll 4
-        for (size_t a = 0; a < TILE; a++) to[TILE * I + a] += sum[a];
     }
-    /* cppcheck-suppress uninitvar ; set for all j above */
-    for (size_t j = 0; j < n; j++) y[j] = to[j];
-    lanes_dot(n, x, y, quotient);
+    *quotient = (along[0] + along[1]) + (along[2] + along[3]);
 }
 
 /* What v tells, from its product with G. */
@@ -146,37 +197,36 @@ static const double CLIMBED = 1e-12;
 
 /* v becomes the best of the plane of v and w in the lanes of wanted, whose residual is not zero.
  * Where w is but rounding it lies along v, and there is no plane: then v would not be of length 1,
- * and what it tells be wrong; it stays. */
+ * and what it tells be wrong; it stays. With z = w / r the plane has G as (quotient, r; r, second);
+ * r itself is not needed: the tangent is r turn. */
 WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
 {
     const size_t n = t->cols;
-    const wide8 zero = {0}, r = t->residual, scale = 1.0 / r;
-    wide8 z[TOP_MOST], second, left = zero, square_v = zero, tangent;
-    for (size_t j = 0; j < n; j++) z[j] = t->w[j] * scale;
-    lanes_apply(t, blocks, z, t->back, &second);
-    const wide8 half = 0.5 * (t->quotient - second);
-    wide8 root = half * half + r * r, c;
+    const wide8 zero = {0}, rest = t->rest, scale = 1.0 / rest;
+    _Alignas(64) wide8 climbed[TOP_MOST], off[TOP_MOST];
+    wide8 second, left, square, turn;
+    lanes_apply(t, blocks, t->w, t->back, &second);
+    const wide8 half = 0.5 * (t->quotient - second * scale);
+    wide8 root = half * half + rest;
     lanes_root(&root);
-    const wide8 near = r / (half + root), far = (root - half) * scale;
+    const wide8 near = 1.0 / (half + root), far = (root - half) * scale;
     const wide8l above = half > zero;
-    wide_choose(&above, &near, &far, &tangent);
-    const wide8 length = 1.0 + tangent * tangent, q = t->quotient + r * tangent;
-    lanes_rsqrt(&length, &c);
-    const wide8 s = tangent * c, of_v = c * (t->quotient - q), of_z = c * r - s * q;
+    wide_choose(&above, &near, &far, &turn);
+    const wide8 tangent = rest * turn, q = t->quotient + tangent;
+    const wide8 of_v = -tangent, of_w = 1.0 - q * turn;
+    const wide8 share = 1.0 / (1.0 + tangent * turn);
+    wide8 c = share;
+    lanes_root(&c);
     for (size_t j = 0; j < n; j++) {
-        const wide8 w = (of_v * t->v[j] + of_z * z[j]) + s * t->back[j], v = c * t->v[j] + s * z[j];
-        left += w * w;
-        square_v += v * v;
-        z[j] = v;
-        t->back[j] = w;
+        off[j] = (of_v * t->v[j] + of_w * t->w[j]) + turn * t->back[j];
+        climbed[j] = c * (t->v[j] + turn * t->w[j]);
     }
+    lanes_dot(n, off, off, &left);
+    lanes_dot(n, climbed, climbed, &square);
+    left *= share;
     const wide8l mask =
-        *wanted & (square_v >= 1.0 - CLIMBED - zero) & (square_v <= 1.0 + CLIMBED - zero);
-    for (size_t j = 0; j < n; j++) {
-        wide_choose(&mask, &t->back[j], &t->w[j], &t->w[j]);
-        wide_choose(&mask, &z[j], &t->v[j], &t->v[j]);
-    }
-    lanes_root(&left);
+        *wanted & (square >= 1.0 - CLIMBED - zero) & (square <= 1.0 + CLIMBED - zero);
+    for (size_t j = 0; j < n; j++) wide_choose(&mask, &climbed[j], &t->v[j], &t->v[j]);
     lanes_known(t, &mask, &q, &left);
     const wide8 gap = 2.0 * root;
     wide_choose(&mask, &gap, &t->seen, &t->seen);

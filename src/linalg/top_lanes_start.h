@@ -6,9 +6,9 @@
 
 #pragma STDC FP_CONTRACT ON
 
-/* Squares of starts, and traces, that are no numbers to work with, and their inverses; squares that
- * are nothing beside 1, and of that size still exact. */
-static const double LEAST_START = 1e-60, LEAST_TRACE = 1e-200, NOTHING = 1e-200;
+/* Squares of starts that are no numbers to work with, and their inverses; squares that are nothing
+ * beside 1, and of that size still exact. */
+static const double LEAST_START = 1e-60, NOTHING = 1e-200;
 
 /* Starts with less than a row's share of the trace, over this, are none: rounds lose their length
  * where next to nothing is left of it. */
@@ -42,25 +42,16 @@ WIDE_BODY void begin_unit(top_lanes *t)
     if (lanes_any(&cold)) begin_cold(t, &cold);
 }
 
-/* Lanes with a trace to work with. */
-WIDE_BODY void begin_scale(top_lanes *t, const wide8 *trace)
-{
-    const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
-    t->open &= (*trace >= low) & (*trace <= high);
-    t->scale = 1.0 / *trace;
-}
-
 /* v, and what it tells: by M and M', or through G of `blocks`, which is made here. */
 WIDE_BODY void begin(top_lanes *t, size_t blocks)
 {
-    wide8 quotient, trace = {0};
+    wide8 quotient;
     begin_unit(t);
     if (blocks) {
-        lanes_dot(t->rows * t->cols, t->M, t->M, &trace); /* so few rows lie together */
-        begin_scale(t, &trace);
-        lanes_square(t, blocks);
+        lanes_square(t, blocks, true);
         lanes_apply(t, blocks, t->v, t->back, &quotient);
     } else {
+        wide8 trace = {0};
         lanes_products(t, t->v, t->u, t->back, &trace);
         begin_scale(t, &trace);
         lanes_scaled(t, t->back, &quotient);
