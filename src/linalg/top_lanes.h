@@ -15,7 +15,7 @@ typedef struct {
     size_t rows, cols, stride;
     size_t least; /* of top_batch.h */
     const wide8 *M;
-    wide8 *u, *v, *w, *back; /* v of length 1; w = G v - quotient v, up to the first round; u = M v
+    wide8 *u, *v, *w, *back; /* v of length 1; w = G v - quotient v, up to a climb; u = M v
                                 where G is not made; back: products with G */
     wide8 *work, *G;         /* G: NULL until it is made */
     wide8 scale;             /* 1 / trace of M'M; G = scale M'M */
@@ -56,10 +56,10 @@ WIDE_BODY void lanes_rsqrt(const wide8 *x, wide8 *out)
 WIDE_BODY void lanes_dot(size_t n, const wide8 *a, const wide8 *b, wide8 *out)
 {
     wide8 sum[4] = {{0}};
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4)
+    const size_t fours = n / 4 * 4;
+    for (size_t i = 0; i < fours; i += 4)
         for (size_t k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
-    for (; i < n; i++) sum[0] += a[i] * b[i];
+    for (size_t k = 0; k < n % 4; k++) sum[0] += a[fours + k] * b[fours + k];
     *out = (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -114,17 +114,20 @@ WIDE_BODY void lanes_back(const top_lanes *t, const wide8 *M, size_t tall, const
     }
 }
 
-/* y = M x, and z = M'y where z is not NULL: as one pass over M. */
-WIDE_BODY void lanes_products(const top_lanes *t, const wide8 *x, wide8 *y, wide8 *z, wide8 *trace)
+/* y = M x, and z = M'y where z is not NULL: as one pass over M; down: from its last rows, which
+ * the pass before, where it went up, left near. */
+WIDE_BODY void lanes_products(const top_lanes *t, bool down, const wide8 *x, wide8 *y, wide8 *z,
+                              wide8 *trace)
 {
-    const size_t rows = t->rows, cols = t->cols;
-    const wide8 *M = t->M;
-    size_t i = 0;
+    const size_t rows = t->rows, cols = t->cols, eights = rows / 8;
     for (size_t j = 0; z && j < cols; j++) z[j] = (wide8){0};
-    for (; i + 8 <= rows; i += 8, M += 8 * t->stride) {
-        lanes_rows(t, M, 8, x, y + i, trace);
-        if (z) lanes_back(t, M, 8, y + i, z);
+    for (size_t k = 0; k < eights; k++) {
+        const size_t i = 8 * (down ? eights - 1 - k : k);
+        lanes_rows(t, t->M + i * t->stride, 8, x, y + i, trace);
+        if (z) lanes_back(t, t->M + i * t->stride, 8, y + i, z);
     }
+    size_t i = 8 * eights;
+    const wide8 *M = t->M + i * t->stride;
     for (; i + 4 <= rows; i += 4, M += 4 * t->stride) {
         lanes_rows(t, M, 4, x, y + i, trace);
         if (z) lanes_back(t, M, 4, y + i, z);

@@ -98,7 +98,7 @@ WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whol
     for (size_t l = 0; !direct && l < 8; l++) count += left[l] != 0;
     if (direct || count >= t->least) {
         rounds(t, blocks, direct, whole);
-        lanes_products(t, t->v, t->u, NULL, NULL);
+        lanes_products(t, false, t->v, t->u, NULL, NULL);
     }
     finish(t, sigma);
 }
@@ -114,22 +114,25 @@ WIDE_BODY void lanes_known_size(top_lanes *t, size_t n, wide8 *sigma)
 /* known: the compiler is to know some sizes, for speed alone. */
 WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
 {
-    const size_t cols = t->cols, blocks = (cols + TILE - 1) / TILE;
-    const bool square = known && t->rows == cols, whole = cols == TILE * blocks;
+    const size_t cols = t->cols, square = known && t->rows == cols ? cols : 0;
     if (cols <= 2)
         plane(t, sigma);
-    else if (square && cols == 4)
+    else if (square == 3)
+        lanes_known_size(t, 3, sigma);
+    else if (square == 4)
         lanes_known_size(t, 4, sigma);
-    else if (square && cols == 8)
+    else if (square == 6)
+        lanes_known_size(t, 6, sigma);
+    else if (square == 8)
         lanes_known_size(t, 8, sigma);
-    else if (square && cols == TOP_MOST)
-        lanes_known_size(t, TOP_MOST, sigma);
-    else if (known && blocks == 1)
-        lanes_general(t, 1, true, false, sigma);
-    else if (known && blocks == 2)
+    else if (square > TILE && square < 2 * TILE)
         lanes_general(t, 2, true, false, sigma);
+    else if (square == DIRECT)
+        lanes_known_size(t, DIRECT, sigma);
+    else if (square == TOP_MOST)
+        lanes_known_size(t, TOP_MOST, sigma);
     else
-        lanes_general(t, blocks, cols <= DIRECT, whole, sigma);
+        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, sigma);
 }
 
 /* tl_top_batch; known: as in lanes_top. */

@@ -68,7 +68,9 @@ WIDE_BODY void lengthen(top_lanes *t, tridiagonal *T, wide8 *V)
     const size_t cols = t->cols, k = T->n;
     wide8 *last = V + k * cols, *before = last - cols, *next = last + cols;
     wide8 alpha, square = {0}, inverse;
-    lanes_apply(t, 0, last, t->back, &alpha);
+    /* up first: begin() and lanes_judge(), which are to agree on lanes that stay, come down */
+    lanes_products(t, k % 2 == 0, last, t->u, t->back, NULL);
+    lanes_scaled(t, t->back, &alpha);
     for (size_t j = 0; j < cols; j++) {
         const wide8 w = (t->back[j] - alpha * last[j]) - T->across[k - 1] * before[j];
         t->back[j] = w;

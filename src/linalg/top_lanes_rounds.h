@@ -76,7 +76,7 @@ WIDE_BODY void trial(const inverse_state *t, wide8 *above)
 {
     const top_lanes *l = t->lanes;
     const wide8 zero = {0}, rest = l->rest, least = TOP_NEAREST * l->quotient, four = 4.0 * t->far;
-    const wide8 known = l->apart / LANES_AHEAD, likely = l->seen / TOP_AHEAD,
+    const wide8 known = l->apart * (1.0 / LANES_AHEAD), likely = l->seen / TOP_AHEAD,
                 guess = l->quotient / TOP_TRIAL;
     const wide8l seen = l->seen > zero, low = t->far > zero;
     wide8 farther = rest, gap;
@@ -135,7 +135,7 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks, bool direct, bool whole)
         if (!lanes_any(&busy)) return;
         trial(&t, &above);
         t.s = l->quotient + above;
-        t.mean = ((double)n * t.s - 1.0) / ((double)n - 2.0);
+        t.mean = ((double)n * t.s - 1.0) * (1.0 / ((double)n - 2.0));
         t.below = busy;
         factorise(&t, blocks);
         mask = t.below;

@@ -88,10 +88,10 @@ WIDE_BODY void lanes_square(top_lanes *t, size_t blocks, bool first)
     const size_t n = t->cols;
     wide8 on = {0}, off = {0};
     t->G = t->work;
-    for (size_t J = 0; J < blocks; J++)
-        square_tile(t, n, J, J, true, t->G + tile_of(J) + J * SQUARE);
     if (first) {
         wide8 trace = {0};
+        for (size_t J = 0; J < blocks; J++)
+            square_tile(t, n, J, J, true, t->G + tile_of(J) + J * SQUARE);
         for (size_t j = 0; j < n; j++)
             trace += t->G[tile_of(j / TILE) + j / TILE * SQUARE + j % TILE * (TILE + 1)];
         begin_scale(t, &trace);
@@ -105,6 +105,7 @@ WIDE_BODY void lanes_square(top_lanes *t, size_t blocks, bool first)
             square_tile(t, n, I, J, false, tile);
             square_scaled(n, I, J, false, &t->scale, tile, &on, &off);
         }
+        if (!first) square_tile(t, n, J, J, true, column + J * SQUARE);
         square_scaled(n, J, J, true, &t->scale, column + J * SQUARE, &on, &off);
     }
     t->fourth = on + 2.0 * off;
@@ -148,7 +149,7 @@ WIDE_BODY void lanes_apply(top_lanes *t, size_t blocks, const wide8 *x, wide8 *y
 {
     const size_t n = t->cols;
     if (!blocks) {
-        lanes_products(t, x, t->u, y, NULL);
+        lanes_products(t, true, x, t->u, y, NULL);
         lanes_scaled(t, y, quotient);
         return;
     }
@@ -219,14 +220,15 @@ WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
     lanes_root(&c);
     for (size_t j = 0; j < n; j++) {
         off[j] = (of_v * t->v[j] + of_w * t->w[j]) + turn * t->back[j];
-        climbed[j] = c * (t->v[j] + turn * t->w[j]);
+        climbed[j] = t->v[j] + turn * t->w[j];
     }
     lanes_dot(n, off, off, &left);
     lanes_dot(n, climbed, climbed, &square);
     left *= share;
+    square *= share;
     const wide8l mask =
         *wanted & (square >= 1.0 - CLIMBED - zero) & (square <= 1.0 + CLIMBED - zero);
-    for (size_t j = 0; j < n; j++) wide_choose(&mask, &climbed[j], &t->v[j], &t->v[j]);
+    lanes_set(n, &mask, climbed, &c, t->v);
     lanes_known(t, &mask, &q, &left);
     const wide8 gap = 2.0 * root;
     wide_choose(&mask, &gap, &t->seen, &t->seen);

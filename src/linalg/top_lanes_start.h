@@ -52,7 +52,7 @@ WIDE_BODY void begin(top_lanes *t, size_t blocks)
         lanes_apply(t, blocks, t->v, t->back, &quotient);
     } else {
         wide8 trace = {0};
-        lanes_products(t, t->v, t->u, t->back, &trace);
+        lanes_products(t, true, t->v, t->u, t->back, &trace);
         begin_scale(t, &trace);
         lanes_scaled(t, t->back, &quotient);
     }
