@@ -77,6 +77,54 @@ WIDE_BODY void lanes_blend(size_t d, double a, const double *z, double b, const 
 #undef STATEMENT
 }
 
+/* Even, odd lanes of a and b in turn. */
+#define LANES_EVEN(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
+#define LANES_ODD(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+
+/* Rows and columns of four vectors of four pairs exchanged. */
+WIDE_BODY void lanes_turn_pairs(const wide8 *a, wide8 *out)
+{
+    wide8 even[2], odd[2]; /* pairs of two vectors */
+    for (size_t k = 0; k < 2; k++) {
+        const wide8 x = a[2 * k], y = a[2 * k + 1];
+        even[k] = __builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13);
+        odd[k] = __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15);
+    }
+    out[0] = __builtin_shufflevector(even[0], even[1], 0, 1, 4, 5, 8, 9, 12, 13);
+    out[1] = __builtin_shufflevector(odd[0], odd[1], 0, 1, 4, 5, 8, 9, 12, 13);
+    out[2] = __builtin_shufflevector(even[0], even[1], 2, 3, 6, 7, 10, 11, 14, 15);
+    out[3] = __builtin_shufflevector(odd[0], odd[1], 2, 3, 6, 7, 10, 11, 14, 15);
+}
+
+/* Rows and columns of eight vectors exchanged. */
+WIDE_BODY void lanes_turn(const wide8 *a, wide8 *out)
+{
+    wide8 even[4], odd[4], turned[8];
+    for (size_t k = 0; k < 4; k++) {
+        even[k] = LANES_EVEN(a[2 * k], a[2 * k + 1]);
+        odd[k] = LANES_ODD(a[2 * k], a[2 * k + 1]);
+    }
+    lanes_turn_pairs(even, turned);
+    lanes_turn_pairs(odd, turned + 4);
+    for (size_t k = 0; k < 4; k++) {
+        out[2 * k] = turned[k];
+        out[2 * k + 1] = turned[k + 4];
+    }
+}
+
+/* The sum of each of eight vectors, in the order of wide_sum. */
+WIDE_BODY void lanes_sums(const wide8 *a, wide8 *out)
+{
+    wide8 four[4], two[2];
+    for (size_t k = 0; k < 4; k++)
+        four[k] = __builtin_shufflevector(a[k], a[k + 4], 0, 1, 2, 3, 8, 9, 10, 11) +
+                  __builtin_shufflevector(a[k], a[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (size_t k = 0; k < 2; k++)
+        two[k] = __builtin_shufflevector(four[k], four[k + 2], 0, 1, 8, 9, 4, 5, 12, 13) +
+                 __builtin_shufflevector(four[k], four[k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    *out = LANES_EVEN(two[0], two[1]) + LANES_ODD(two[0], two[1]);
+}
+
 #pragma STDC FP_CONTRACT DEFAULT
 
 #endif

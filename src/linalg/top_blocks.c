@@ -1,28 +1,14 @@
-/* What tl_top_small does for more than eight columns, eight at a time. */
+/* Rounds of tl_top_small. */
 #include <math.h>
 
+#include "linalg/lanes.h"
 #include "linalg/top_factor.h"
 
 #pragma STDC FP_CONTRACT ON
 
-enum { MOST = TOP_MOST };
-
-/* v = -L'^-1 D^-1 v, within a block from the number that is known longest. */
-WIDE_BODY void solve(top_state *t, size_t blocks)
-{
-    double *v = t->v;
-    for (size_t b = blocks; b-- > 0;) {
-        const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
-        for (size_t k = end; k-- > 8 * b;) {
-            double *unit = t->F + k * 8 * blocks, x = v[k] * -t->inverse[k];
-            wide8 sum = {0};
-            for (size_t c = b + 1; c < blocks; c++) sum += *top_block(unit, c) * *top_block(v, c);
-            if (b + 1 < blocks) x -= wide_sum(&sum);
-            for (size_t j = end; j-- > k + 1;) x -= unit[j] * v[j];
-            v[k] = x;
-        }
-    }
-}
+/* From 8 - k on: 1 in lane k. From 7 - k on: all bits in the lanes behind k. */
+static const double ONE[16] = {[8] = 1.0};
+static const long long BEHIND[16] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
 
 WIDE_BODY double product(double *x, double *y, size_t blocks)
 {
@@ -31,19 +17,30 @@ WIDE_BODY double product(double *x, double *y, size_t blocks)
     return wide_sum(&sum);
 }
 
-/* out = G x */
-WIDE_BODY void multiply(top_state *t, const double *x, size_t blocks, wide8 *out)
+/* out = G x, even and odd rows apart; the number of blocks is known to the compiler. */
+WIDE_BODY void multiply_blocks(size_t blocks, const top_state *t, const double *x, wide8 *out)
 {
-    for (size_t b = 0; b < blocks; b++) out[b] = (wide8){0};
-    for (size_t i = 0; i < t->n; i++)
-        for (size_t b = 0; b < blocks; b++) out[b] += x[i] * *top_block(t->G, i * blocks + b);
+    wide8 sum[2 * TOP_BLOCKS] = {0};
+    for (size_t b = 0; b < blocks; b++)
+        for (size_t k = 0; k < 8; k += 2)
+            for (size_t c = 0; c < blocks; c++) {
+                sum[c] += x[8 * b + k] * t->G[b][c][k];
+                sum[TOP_BLOCKS + c] += x[8 * b + k + 1] * t->G[b][c][k + 1];
+            }
+    for (size_t c = 0; c < blocks; c++) out[c] = sum[c] + sum[TOP_BLOCKS + c];
+}
+
+WIDE_BODY void multiply(const top_state *t, const double *x, wide8 *out)
+{
+    LANES_BY_WIDTH(t->blocks, multiply_blocks, t, x, out);
 }
 
 /* Quotient and residual of v, which becomes a unit vector. */
-WIDE_BODY void measure_body(top_state *t, size_t blocks)
+WIDE_BODY void measure_body(top_state *t)
 {
-    wide8 w[MOST / 8], vw = {0}, ww = {0};
-    multiply(t, t->v, blocks, w);
+    const size_t blocks = t->blocks;
+    wide8 w[TOP_BLOCKS], vw = {0}, ww = {0};
+    multiply(t, t->v, w);
     const double inverse = 1.0 / sqrt(product(t->v, t->v, blocks));
     for (size_t b = 0; b < blocks; b++) vw += *top_block(t->v, b) * w[b];
     const double quotient = t->quotient = wide_sum(&vw) * inverse * inverse;
@@ -56,13 +53,14 @@ WIDE_BODY void measure_body(top_state *t, size_t blocks)
 }
 
 /* v becomes the best of the plane of v and G v: a step of Lanczos. */
-WIDE_BODY void climb_body(top_state *t, size_t blocks)
+WIDE_BODY void climb_body(top_state *t)
 {
-    double z[MOST];
-    wide8 y[MOST / 8], zy = {0}, ww = {0};
+    const size_t blocks = t->blocks;
+    double z[TOP_MOST];
+    wide8 y[TOP_BLOCKS], zy = {0}, ww = {0};
     const double inverse = 1.0 / t->residual;
     for (size_t b = 0; b < blocks; b++) *top_block(z, b) = *top_block(t->w, b) * inverse;
-    multiply(t, z, blocks, y);
+    multiply(t, z, y);
     for (size_t b = 0; b < blocks; b++) zy += *top_block(z, b) * y[b];
     const top_turn turn = top_turned(t, wide_sum(&zy));
     for (size_t b = 0; b < blocks; b++) {
@@ -75,26 +73,137 @@ WIDE_BODY void climb_body(top_state *t, size_t blocks)
     t->residual = sqrt(wide_sum(&ww));
 }
 
-/* v = L^-1 v */
-WIDE_BODY void forward(top_state *t, size_t blocks)
+/* The tile of block r on the diagonal, of which the blocks before are taken off, and the inverse of
+ * its factor; v = L^-1 v there. False at a pivot that is not negative. */
+WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row)
 {
-    for (size_t b = 0; b < blocks; b++) {
-        const size_t end = t->n < 8 * b + 8 ? t->n : 8 * b + 8;
-        for (size_t k = 8 * b; k < end; k++) {
-            const double *unit = t->F + k * 8 * blocks;
-            for (size_t j = k + 1; j < end; j++) t->v[j] -= unit[j] * t->v[k];
+    const size_t count = top_count(t, r);
+    double *inverse = t->inverse + 8 * r, all = t->product;
+    wide8 *F = t->F[r][r], v = *top_block(t->v, r), own[8];
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
+    {
+        own[k] = *(const wide8 *)(ONE + 8 - k);
+        row[k] -= s * own[k];
+    }
+    double pivot = row[0][0];
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
+    {
+        if (k == count) break;
+        if (!(pivot < 0.0)) return false;
+        const double over = 1.0 / pivot, *below = (const double *)(F + k);
+        F[k] = (wide8)((wide8l)(row[k] * over) & *(const wide8l *)(BEHIND + 7 - k));
+        inverse[k] = over;
+        all *= -pivot * scale;
+        v -= v[k] * F[k];
+        if (k < 7) { /* the next pivot waits for no lanes */
+            const double across = row[k][k + 1];
+            pivot = row[k + 1][k + 1] - across * over * across;
         }
-        for (size_t c = b + 1; c < blocks; c++) {
-            wide8 v = *top_block(t->v, c);
-            for (size_t k = 8 * b; k < end; k++) v -= t->v[k] * *top_block(t->F, k * blocks + c);
-            *top_block(t->v, c) = v;
+        _Pragma("GCC unroll 8") for (size_t i = k + 1; i < 8; i++)
+        {
+            row[i] -= below[i] * row[k];
+            own[i] -= below[i] * own[k];
+        }
+    }
+    t->product = all;
+    *top_block(t->v, r) = v;
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) t->L[r][r][k] = own[k];
+    return true;
+}
+
+/* The tile of blocks r and c behind it. */
+WIDE_BODY void across(top_state *t, size_t r, size_t c, wide8 *row)
+{
+    const double *factor = (const double *)t->F[r][r], *inverse = t->inverse + 8 * r;
+    const double *v_r = t->v + 8 * r;
+    wide8 *F = t->F[r][c], *L = t->L[r][c], v = *top_block(t->v, c);
+    _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
+    {
+        const wide8 unit = row[k] * inverse[k];
+        _Pragma("GCC unroll 8") for (size_t i = k + 1; i < 8; i++) row[i] -=
+            factor[8 * k + i] * row[k];
+        L[k] = row[k];
+        F[k] = unit;
+        v -= v_r[k] * unit;
+    }
+    *top_block(t->v, c) = v;
+}
+
+/* G - s I = L D L' and v = L^-1 v; stops at a pivot that is not negative. */
+WIDE_BODY void factor(top_state *t, double s)
+{
+    const size_t blocks = t->blocks;
+    const double scale = 1.0 / t->mean;
+    t->below = false;
+    t->product = 1.0;
+    for (size_t r = 0; r < blocks; r++)
+        for (size_t c = r; c < blocks; c++) {
+            wide8 row[8];
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < 8; i++) row[i] = t->G[r][c][i];
+            for (size_t b = 0; b < r; b++) {
+                const double *F = (const double *)t->F[b][r];
+                _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
+                {
+                    const wide8 L = t->L[b][c][k];
+                    _Pragma("GCC unroll 8") for (size_t i = 0; i < 8; i++) row[i] -=
+                        F[8 * k + i] * L;
+                }
+            }
+            if (c > r)
+                across(t, r, c, row);
+            else if (!pivots(t, s, scale, r, row))
+                return;
+        }
+    t->below = true;
+}
+
+/* v = L^-1 v */
+WIDE_BODY void forward(top_state *t)
+{
+    for (size_t b = 0; b < t->blocks; b++) {
+        const double *own = t->v + 8 * b;
+        wide8 sum[8];
+        _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] =
+            t->L[b][b][k] * *top_block(t->v, b);
+        lanes_sums(sum, top_block(t->v, b));
+        for (size_t c = b + 1; c < t->blocks; c++) {
+            wide8 even = *top_block(t->v, c), odd = {0};
+            _Pragma("GCC unroll 4") for (size_t k = 0; k < 8; k += 2)
+            {
+                even -= own[k] * t->F[b][c][k];
+                odd -= own[k + 1] * t->F[b][c][k + 1];
+            }
+            *top_block(t->v, c) = even + odd;
         }
     }
 }
 
-/* What x = (s I - G)^-1 v in t->v tells of v, of length 1: no product with G. */
-WIDE_BODY void solved(top_state *t, double s, double *v, size_t blocks)
+/* v = -L'^-1 D^-1 v */
+WIDE_BODY void solve(top_state *t)
 {
+    for (size_t b = t->blocks; b-- > 0;) {
+        const double *own = t->v + 8 * b;
+        const wide8 *rows = t->L[b][b];
+        wide8 sum[8] = {0}, behind = {0}, even = {0}, odd = {0};
+        for (size_t c = b + 1; c < t->blocks; c++) {
+            const wide8 v = *top_block(t->v, c);
+            _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] += t->F[b][c][k] * v;
+        }
+        if (b + 1 < t->blocks) lanes_sums(sum, &behind);
+        *top_block(t->v, b) = *top_block(t->v, b) * -*top_block(t->inverse, b) - behind;
+        _Pragma("GCC unroll 4") for (size_t k = 0; k < 8; k += 2)
+        {
+            even += own[k] * rows[k];
+            odd += own[k + 1] * rows[k + 1];
+        }
+        *top_block(t->v, b) = even + odd;
+    }
+}
+
+/* What x = (s I - G)^-1 v in t->v tells of v, of length 1: no product with G. */
+WIDE_BODY void solved(top_state *t, double s, double *v)
+{
+    const size_t blocks = t->blocks;
     wide8 ww = {0};
     const double square = 1.0 / product(t->v, t->v, blocks), unit = sqrt(square);
     const double ahead = product(t->v, v, blocks) * square;
@@ -108,69 +217,41 @@ WIDE_BODY void solved(top_state *t, double s, double *v, size_t blocks)
 }
 
 /* A round with s; v stays where a pivot is not negative. */
-WIDE_BODY void round_body(top_state *t, double s, size_t blocks)
+WIDE_BODY void round_body(top_state *t, double s)
 {
-    double v[MOST];
+    const size_t blocks = t->blocks;
+    double v[TOP_MOST];
     for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
-    top_factor(t, s, blocks);
+    factor(t, s);
     if (!t->below) {
         for (size_t b = 0; b < blocks; b++) *top_block(t->v, b) = *top_block(v, b);
         return;
     }
-    solve(t, blocks);
-    solved(t, s, v, blocks);
+    solve(t);
+    solved(t, s, v);
     for (int more = 0; more < TOP_AGAIN && top_again(t); more++) {
         for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
-        forward(t, blocks);
-        solve(t, blocks);
-        solved(t, s, v, blocks);
+        forward(t);
+        solve(t);
+        solved(t, s, v);
     }
 }
 
-#define BLOCKS(count)                                               \
-    WIDE_BODY void round_##count##_body(top_state *t, double s)     \
-    {                                                               \
-        round_body(t, s, count);                                    \
-    }                                                               \
-    WIDE_BODY void measure_##count##_body(top_state *t)             \
-    {                                                               \
-        measure_body(t, count);                                     \
-    }                                                               \
-    WIDE_BODY void climb_##count##_body(top_state *t)               \
-    {                                                               \
-        climb_body(t, count);                                       \
-    }                                                               \
-    WIDE_VARIANTS(round_##count, (top_state * t, double s), (t, s)) \
-    WIDE_VARIANTS(measure_##count, (top_state * t), (t))            \
-    WIDE_VARIANTS(climb_##count, (top_state * t), (t))
-BLOCKS(2)
-BLOCKS(3)
-BLOCKS(4)
-#undef BLOCKS
-
-#define BY_BLOCKS(f, values)      \
-    switch (t->stride / 8) {      \
-    case 2:                       \
-        WIDE_CALL(f##_2, values); \
-        break;                    \
-    case 3:                       \
-        WIDE_CALL(f##_3, values); \
-        break;                    \
-    default:                      \
-        WIDE_CALL(f##_4, values); \
-    }
+WIDE_VARIANTS(round, (top_state * t, double s), (t, s))
+WIDE_VARIANTS(measure, (top_state * t), (t))
+WIDE_VARIANTS(climb, (top_state * t), (t))
 
 void tl_top_round_many(top_state *t, double s)
 {
-    BY_BLOCKS(round, (t, s))
+    WIDE_CALL(round, (t, s));
 }
 
 void tl_top_measure_many(top_state *t)
 {
-    BY_BLOCKS(measure, (t))
+    WIDE_CALL(measure, (t));
 }
 
 void tl_top_climb_many(top_state *t)
 {
-    BY_BLOCKS(climb, (t))
+    WIDE_CALL(climb, (t));
 }

@@ -5,17 +5,14 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
-#include "linalg/gemm_small.h"
 #include "linalg/top_factor.h"
 #include "linalg/vector.h"
-#include "linalg/wide.h"
 #include "tightlip/linalg.h"
 
 /* From a warm start one or two rounds do, from a column of G a dozen; most of the rest are for
  * starts without any of the top vector. */
-enum { ROUNDS = 60, MOST = TOP_MOST };
+enum { ROUNDS = 60 };
 
 /* A residual above which a climb is worth a product: below, the residual is rounding. */
 static const double CLIMB = 1e-9;
@@ -85,88 +82,43 @@ static size_t iterate(top_state *t)
     return 0;
 }
 
-/* The lower half of G, and zeros behind n. */
-WIDE_BODY void complete_body(top_state *t)
-{
-    const size_t n = t->n, stride = t->stride;
-    double *restrict G = t->G;
-    for (size_t i = 0; i < n; i++) {
-        double *row = G + i * stride;
-        for (size_t j = 0; j < i / 8 * 8; j++) row[j] = G[j * stride + i];
-        for (size_t j = n; j < stride; j++) row[j] = 0.0;
-    }
-}
-WIDE_VARIANTS(complete, (top_state * t), (t))
-
-/* G = M'M, block by block of the upper half; false where squares would lose digits. */
+/* G = M'M of a trace that does no harm; false where squares would lose digits. */
 static bool square(top_state *t, size_t rows, size_t n, const double *M)
 {
-    const size_t stride = (n + 7) / 8 * 8;
     t->n = n;
-    t->stride = stride;
-    for (size_t b = 0; b < n; b += 8) {
-        const size_t tall = n - b < 8 ? n - b : 8;
-        const tl_small_product s = {.m = tall,
-                                    .n = n - b,
-                                    .k = rows,
-                                    .alpha = 1.0,
-                                    .a = M + b,
-                                    .row = 1,
-                                    .step = n,
-                                    .b = M + b,
-                                    .ldb = n,
-                                    .c = t->G + b * stride + b,
-                                    .ldc = stride};
-        tl_gemm_small(&s);
-    }
-    double trace = 0.0;
-    for (size_t i = 0; i < n; i++) trace += t->G[i * stride + i];
+    t->blocks = (n + 7) / 8;
+    tl_top_square(t, rows, M);
+    const double trace = t->trace;
     if (!(trace >= 1e-200 && trace <= 1e200)) return false;
-    if (n > TOP_FEW) WIDE_CALL(complete, (t));
+    if (trace >= LEAST && trace <= 1.0 / LEAST) return true;
+    for (size_t b = 0; b < t->blocks; b++)
+        for (size_t c = 0; c < t->blocks; c++)
+            for (size_t k = 0; k < 8; k++) t->G[b][c][k] /= trace;
     t->trace = 1.0;
-    if (trace >= LEAST && trace <= 1.0 / LEAST) {
-        t->trace = trace;
-        return true;
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) t->G[i * stride + j] /= trace;
     return true;
 }
 
 /* A start of length 1 or so. */
 static void begin(top_state *t, const double *v, double scale)
 {
-    for (size_t i = 0; i < t->n; i++) t->v[i] = scale * v[i];
-    for (size_t i = t->n; i < t->stride; i++) t->v[i] = 0.0;
+    tl_top_begin(t, v, scale);
     measure(t);
 }
 
 /* From the largest column of G. */
 static void begin_cold(top_state *t)
 {
+    double x[TOP_MOST];
     size_t largest = 0;
     for (size_t i = 1; i < t->n; i++)
-        if (t->G[i * t->stride + i] > t->G[largest * (t->stride + 1)]) largest = i;
-    begin(t, t->G + largest * t->stride, 1.0 / t->trace);
+        if (*top_entry(t, i, i) > *top_entry(t, largest, largest)) largest = i;
+    for (size_t i = 0; i < t->n; i++) x[i] = *top_entry(t, i, largest);
+    begin(t, x, 1.0 / t->trace);
 }
 
-/* u = M v */
-WIDE_BODY void image_body(size_t rows, size_t cols, const double *M, const double *v, double *u)
+/* u and sigma from u = M v. */
+static tl_status finish(size_t rows, double *u, double *sigma)
 {
-    for (size_t i = 0; i < rows; i++) u[i] = wide_dot(cols, M + i * cols, v);
-}
-WIDE_VARIANTS(image, (size_t rows, size_t cols, const double *M, const double *v, double *u),
-              (rows, cols, M, v, u))
-
-/* u and sigma from v. */
-WIDE_BODY tl_status finish(size_t rows, size_t cols, const double *M, double *u, const double *v,
-                           double *sigma)
-{
-    if (cols <= 2)
-        for (size_t i = 0; i < rows; i++)
-            u[i] = cols == 1 ? M[i] * v[0] : M[2 * i] * v[0] + M[2 * i + 1] * v[1];
-    else
-        WIDE_CALL(image, (rows, cols, M, v, u));
     const double size = *sigma = sqrt(vec_dot(rows, u, u)), inverse = 1.0 / size;
     for (size_t i = 0; i < rows; i++) u[i] *= inverse;
     return TL_OK;
@@ -199,7 +151,9 @@ static tl_status plane(size_t rows, size_t cols, const double *M, double *u, dou
             v[1] = 0.0;
         }
     }
-    return finish(rows, cols, M, u, v, sigma);
+    for (size_t i = 0; i < rows; i++)
+        u[i] = cols == 1 ? M[i] * v[0] : M[2 * i] * v[0] + M[2 * i + 1] * v[1];
+    return finish(rows, u, sigma);
 }
 
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
@@ -207,7 +161,7 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
 {
     top_state t;
     *rounds = 0;
-    if (!cols || cols > MOST) return TL_ERR_LIMIT;
+    if (!cols || cols > TOP_MOST) return TL_ERR_LIMIT;
     if (cols <= 2) {
         *rounds = 1;
         return plane(rows, cols, M, u, v, sigma);
@@ -224,5 +178,6 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
     *rounds = iterate(&t);
     if (!*rounds) return TL_ERR_NUMERIC;
     for (size_t i = 0; i < cols; i++) v[i] = t.v[i];
-    return finish(rows, cols, M, u, v, sigma);
+    tl_top_image(&t, rows, M, u);
+    return finish(rows, u, sigma);
 }

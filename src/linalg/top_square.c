@@ -1,0 +1,115 @@
+/* What tl_top_small does with M: G = M'M and u = M v. */
+#include "linalg/lanes.h"
+#include "linalg/top_factor.h"
+
+#pragma STDC FP_CONTRACT ON
+
+/* From 8 - count on: the first `count` lanes. */
+static const long long FIRST[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+/* Eight numbers from x on, zeros from the end on. */
+WIDE_BODY void read(const double *x, const double *end, wide8 *out)
+{
+    if (x + 8 <= end) {
+        *out = *(const wide8 *)x;
+    } else if (x + 4 == end) {
+        const wide4 last = *(const wide4 *)x;
+        *out = (wide8){last[0], last[1], last[2], last[3], 0, 0, 0, 0};
+    } else {
+        wide_rest(x < end ? (size_t)(end - x) : 0, x, 0.0, out);
+    }
+}
+
+WIDE_BODY void add_outer(const double *a, const double *b, wide8 *sum)
+{
+    const wide8 here = *(const wide8 *)b;
+    _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) sum[r] += a[r] * here;
+}
+
+/* Tile (b, c), and (c, b). Where a block has fewer than eight columns, those read behind it are of
+ * the next row of M. */
+WIDE_BODY void tile(top_state *t, size_t rows, const double *M, size_t b, size_t c)
+{
+    const size_t n = t->n, count = top_count(t, b), ahead = 8 * (c - b);
+    const double *x = M + 8 * b;
+    size_t whole = rows;
+    wide8 sum[8] = {0};
+    while (whole && (whole - 1) * n + 8 * c + 8 > rows * n) whole--;
+    _Pragma("GCC unroll 4") for (size_t p = 0; p < whole; p++, x += n) add_outer(x, x + ahead, sum);
+    for (size_t p = whole; p < rows; p++, x += n) {
+        wide8 left, right;
+        read(x, M + rows * n, &left);
+        read(x + ahead, M + rows * n, &right);
+        add_outer((const double *)&left, (const double *)&right, sum);
+    }
+    if (8 * c + 8 > n) {
+        const wide8l used = *(const wide8l *)(FIRST + 8 - top_count(t, c));
+        for (size_t r = 0; r < 8; r++)
+            sum[r] = r < count ? (wide8)((wide8l)sum[r] & used) : (wide8){0};
+    }
+    _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) t->G[b][c][r] = sum[r];
+    if (c > b) lanes_turn(sum, t->G[c][b]);
+}
+
+WIDE_BODY void square_body(top_state *t, size_t rows, const double *M)
+{
+    double trace = 0.0;
+    for (size_t b = 0; b < t->blocks; b++) {
+        for (size_t c = b; c < t->blocks; c++) tile(t, rows, M, b, c);
+        const double *own = (const double *)t->G[b][b];
+        for (size_t k = 0; k < 8; k++) trace += own[9 * k];
+    }
+    t->trace = trace;
+    /* No round writes the factor behind n. */
+    const size_t last = t->blocks - 1;
+    for (size_t k = 0; k < 8; k++) t->F[last][last][k] = (wide8){0};
+    *top_block(t->inverse, last) = (wide8){0};
+}
+WIDE_VARIANTS(square, (top_state * t, size_t rows, const double *M), (t, rows, M))
+
+WIDE_BODY void begin_body(top_state *t, const double *x, double scale)
+{
+    for (size_t b = 0; b < t->blocks; b++) {
+        wide8 v;
+        read(x + 8 * b, x + t->n, &v);
+        *top_block(t->v, b) = scale * v;
+    }
+}
+WIDE_VARIANTS(begin, (top_state * t, const double *x, double scale), (t, x, scale))
+
+/* What is read behind a row meets zeros of v. */
+WIDE_BODY void image_body(top_state *t, size_t rows, const double *M, double *u)
+{
+    const size_t n = t->n;
+    const double *end = M + rows * n;
+    for (; rows >= 8 && M + 7 * n + 8 * t->blocks <= end; rows -= 8, M += 8 * n, u += 8) {
+        wide8 sum[8] = {0};
+        for (size_t b = 0; b < t->blocks; b++) {
+            const wide8 v = *top_block(t->v, b);
+            _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) sum[r] +=
+                *(const wide8 *)(M + r * n + 8 * b) * v;
+        }
+        lanes_sums(sum, (wide8 *)u);
+    }
+    for (; rows; rows--, M += n, u++) {
+        double sum = 0.0;
+        for (size_t j = 0; j < n; j++) sum += M[j] * t->v[j];
+        *u = sum;
+    }
+}
+WIDE_VARIANTS(image, (top_state * t, size_t rows, const double *M, double *u), (t, rows, M, u))
+
+void tl_top_square(top_state *t, size_t rows, const double *M)
+{
+    WIDE_CALL(square, (t, rows, M));
+}
+
+void tl_top_begin(top_state *t, const double *x, double scale)
+{
+    WIDE_CALL(begin, (t, x, scale));
+}
+
+void tl_top_image(top_state *t, size_t rows, const double *M, double *u)
+{
+    WIDE_CALL(image, (t, rows, M, u));
+}
