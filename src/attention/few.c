@@ -97,18 +97,6 @@ WIDE_BODY bool weigh(tl_jacobian *J, tl_head_state *s, size_t b, size_t end, wid
     return isfinite(wide_sum(&sum));
 }
 
-/* P and R as rows. */
-WIDE_BODY void write_rows(tl_jacobian *J, tl_head_state *s, size_t b, size_t end)
-{
-    const size_t m = J->m;
-    const few_pair *pair = few_pairs(J, b);
-    for (size_t i = 0; i < end; i++)
-        for (size_t l = 0; l < m; l++) {
-            s->P[(8 * b + i) * m + l] = pair[l].P[i];
-            s->R[(8 * b + i) * m + l] = pair[l].R[i];
-        }
-}
-
 WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
 {
     const size_t m = J->m;
@@ -133,41 +121,99 @@ WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
             if (J->layer->mask != TL_MASK_NONE) hide(J, b, end, l, &L[l]);
         }
         if (!weigh(J, s, b, end, L)) return false;
-        write_rows(J, s, b, end);
+        few_write(m, end, &few_pairs(J, b)->P, sizeof(few_pair) / sizeof(wide8), s->P + 8 * b * m,
+                  m);
     }
     return true;
 }
 
-/* Row i: the key terms R_il (V + xi_l q_i') of its blocks in M, rows ld apart, and the query term S
- * of the block on the diagonal. */
-WIDE_BODY void row(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t i,
-                   double *restrict M, double *restrict S)
+/* Lane i of out_r is a_r of the ref of token i. */
+WIDE_BODY void at_refs(size_t d, size_t end, const size_t *ref, const double *a, wide8 *out)
 {
-    const size_t m = J->m, ld = m * d, ref = s->ref[i];
-    const double *p = s->P + i * m, *r_i = s->R + i * m, *q = s->q + i * d, *V = s->head->V;
-    double values[MOST * WIDTH];
-    few_centred(m, d, p, s->val, ref, values);
-    few_split(d, J, s, i, values, S);
+    double rows[8 * WIDTH];
+    for (size_t i = 0; i < end; i++)
+        for (size_t r = 0; r < d; r++) rows[i * d + r] = a[ref[i] * d + r];
+    few_columns(d, end, rows, out);
+}
+
+/* Split blocks S = sum_l P_l xi_l (Dq' key_l)' of block b, xi the values less the one at the ref,
+ * then less their mean; and R_l xi_l for all l unless NULL. Keys are relative to the one at the
+ * ref: values have no mean, so that of the keys, which P_ref >= 1 / m keeps as small as they are,
+ * does not count. */
+WIDE_BODY void split(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t b,
+                     wide8 *restrict moved)
+{
+    const size_t m = J->m, end = few_tokens(m, b), some = d <= 4 ? d : 1;
+    const few_pair *pair = few_pairs(J, b);
+    const double *val = s->val, *keys = J->lanes.keys;
+    _Alignas(64) wide8 value[WIDTH], key[WIDTH], mean[WIDTH], away[MOST * WIDTH], S[WIDTH * WIDTH];
+    at_refs(d, end, s->ref + 8 * b, val, value);
+    at_refs(d, end, s->ref + 8 * b, keys, key);
+    for (size_t r = 0; r < d; r++) mean[r] = (wide8){0};
     for (size_t l = 0; l < m; l++)
-        for (size_t a = 0; a < d; a++)
-            lanes_blend(d, r_i[l], V + a * d, values[l * d + a], q, M + a * ld + l * d);
-    for (size_t a = 0; a < d; a++) lanes_add(d, 1.0, S + a * d, M + a * ld + i * d);
+        for (size_t r = 0; r < d; r++) {
+            mean[r] += pair[l].P * (val[l * d + r] - value[r]);
+            away[l * d + r] = keys[l * d + r] - key[r];
+        }
+    for (size_t a = 0; a < d; a += some) {
+        wide8 sum[4 * 4] = {0};
+        for (size_t l = 0; l < m; l++)
+            for (size_t z = 0; z < some; z++) {
+                const wide8 xi = val[l * d + a + z] - value[a + z] - mean[a + z];
+                const wide8 weighted = pair[l].P * xi;
+                if (moved) moved[l * d + a + z] = pair[l].R * xi;
+                for (size_t c = 0; c < d; c++) sum[z * d + c] += weighted * away[l * d + c];
+            }
+        for (size_t z = 0; z < some * d; z++) S[a * d + z] = sum[z];
+    }
+    few_write(d * d, end, S, 1, J->splits + 8 * b * d * d, d * d);
+}
+
+/* Columns of token l in rows a of a block: R_l (V + xi_l q')_a. */
+WIDE_BODY void columns(size_t d, const few_pair *pair, const double *V, const wide8 *moved,
+                       const wide8 *q, wide8 *out)
+{
+    for (size_t c = 0; c < d; c++) out[c] = pair->R * V[c] + *moved * q[c];
+}
+
+/* The key terms of block b, and S of tokens that meet themselves. */
+WIDE_BODY void block(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t b, double *M)
+{
+    const size_t m = J->m, ld = m * d, at = 8 * b * d, end = few_tokens(m, b);
+    const few_pair *pair = few_pairs(J, b);
+    _Alignas(64) wide8 moved[MOST * WIDTH];
+    const wide8 *q = (const wide8 *)(J->lanes.q + at);
+    split(d, J, s, b, moved);
+    for (size_t a = 0; a < d; a++) {
+        const double *V = s->head->V + a * d;
+        double *rows = M + (at + a) * ld;
+        wide8 part[8], turned[8];
+        size_t l = 0;
+        for (; 8 % d == 0 && l + 8 / d <= m; l += 8 / d) {
+            _Pragma("GCC unroll 8") for (size_t z = 0; z < 8 / d; z++)
+                columns(d, pair + l + z, V, moved + (l + z) * d + a, q, part + z * d);
+            lanes_turn(part, turned);
+            few_store(end, turned, rows + l * d, d * ld);
+        }
+        for (; l < m; l++)
+            for (size_t i = 0; i < end; i++) {
+                double *to = rows + i * d * ld + l * d;
+                lanes_times(d, pair[l].R[i], V, to);
+                lanes_add(d, moved[l * d + a][i], s->q + at + i * d, to);
+            }
+        for (size_t i = 0; i < end; i++)
+            lanes_add(d, 1.0, J->splits + (at + i * d + a) * d, rows + i * d * ld + at + i * d);
+    }
 }
 
 WIDE_BODY void dense(size_t d, const tl_jacobian *J, const tl_head_state *s, double *M)
 {
-    const size_t block = d * d;
-    for (size_t i = 0; i < J->m; i++) row(d, J, s, i, M + i * block * J->m, J->splits + i * block);
+    for (size_t b = 0; b < (J->m + 7) / 8; b++) block(d, J, s, b, M);
 }
 
 WIDE_BODY void splits(size_t d, const tl_jacobian *J, const tl_head_state *s)
 {
-    const size_t m = J->m;
-    double values[MOST * WIDTH];
-    for (size_t i = 0; i < m; i++) {
-        few_centred(m, d, s->P + i * m, s->val, s->ref[i], values);
-        few_split(d, J, s, i, values, J->splits + i * d * d);
-    }
+    for (size_t b = 0; b < (J->m + 7) / 8; b++) split(d, J, s, b, NULL);
 }
 
 WIDE_BODY void all_weights_body(tl_jacobian *J, tl_head_state *s, bool *good)

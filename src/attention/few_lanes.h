@@ -26,34 +26,22 @@ WIDE_BODY few_pair *few_pairs(const tl_jacobian *J, size_t b)
     return (few_pair *)(J->lanes.pairs + sizeof(few_pair) / sizeof(double) * b * J->m);
 }
 
-/* Rows and columns of eight vectors exchanged. */
-WIDE_BODY void few_turn(const wide8 *a, wide8 *out)
-{
-    wide8 pair[8], half[8]; /* of tokens 2 p and 2 p + 1, even and odd components; of four tokens */
-    for (size_t p = 0; p < 8; p += 2) {
-        pair[p] = __builtin_shufflevector(a[p], a[p + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        pair[p + 1] = __builtin_shufflevector(a[p], a[p + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (size_t p = 0; p < 8; p += 4)
-        for (size_t odd = 0; odd < 2; odd++) {
-            const wide8 x = pair[p + odd], y = pair[p + 2 + odd];
-            half[p + odd] = __builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13);
-            half[p + 2 + odd] = __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15);
-        }
-    for (size_t c = 0; c < 4; c++) {
-        const wide8 x = half[c], y = half[c + 4];
-        out[c] = __builtin_shufflevector(x, y, 0, 1, 4, 5, 8, 9, 12, 13);
-        out[c + 4] = __builtin_shufflevector(x, y, 2, 3, 6, 7, 10, 11, 14, 15);
-    }
-}
-
 /* Lane i of out_r is a_ir for `end` tokens, zero behind them. Here and below d is known to the
  * compiler. */
 WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
 {
     _Alignas(64) double lanes[8 * TL_FEW_WIDTH];
     if (d == 8 && end == 8) {
-        few_turn((const wide8 *)a, out);
+        lanes_turn((const wide8 *)a, out);
+        return;
+    }
+    if (d == 4 && end == 8) {
+        wide8 t[4];
+        lanes_turn_pairs((const wide8 *)a, t);
+        for (size_t r = 0; r < 4; r += 2) {
+            out[r] = LANES_EVEN(t[r / 2], t[r / 2 + 2]);
+            out[r + 1] = LANES_ODD(t[r / 2], t[r / 2 + 2]);
+        }
         return;
     }
     for (size_t r = 0; r < d; r++) *(wide8 *)(lanes + 8 * r) = (wide8){0};
@@ -66,11 +54,44 @@ WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
 WIDE_BODY void few_rows(size_t d, size_t end, const wide8 *a, double *out)
 {
     if (d == 8 && end == 8) {
-        few_turn(a, (wide8 *)out);
+        lanes_turn(a, (wide8 *)out);
+        return;
+    }
+    if (d == 4 && end == 8) {
+        wide8 t[4];
+        for (size_t r = 0; r < 4; r += 2) {
+            t[r / 2] = LANES_EVEN(a[r], a[r + 1]);
+            t[r / 2 + 2] = LANES_ODD(a[r], a[r + 1]);
+        }
+        lanes_turn_pairs(t, (wide8 *)out);
         return;
     }
     for (size_t i = 0; i < end; i++)
         for (size_t r = 0; r < d; r++) out[i * d + r] = ((const double *)(a + r))[i];
+}
+
+/* The first `end` of eight vectors as rows. */
+WIDE_BODY void few_store(size_t end, const wide8 *a, double *out, size_t ld)
+{
+    if (end == 8)
+        for (size_t i = 0; i < 8; i++) *(wide8 *)(out + i * ld) = a[i];
+    else
+        for (size_t i = 0; i < end; i++) *(wide8 *)(out + i * ld) = a[i];
+}
+
+/* Lane i of vector j to out_ij, vectors `step` and `end` rows ld apart. */
+WIDE_BODY void few_write(size_t count, size_t end, const wide8 *a, size_t step, double *out,
+                         size_t ld)
+{
+    size_t j = 0;
+    for (; j + 8 <= count; j += 8, a += 8 * step) {
+        wide8 from[8], turned[8];
+        for (size_t k = 0; k < 8; k++) from[k] = a[k * step];
+        lanes_turn(from, turned);
+        few_store(end, turned, out + j, ld);
+    }
+    for (; j < count; j++, a += step)
+        for (size_t i = 0; i < end; i++) out[i * ld + j] = ((const double *)a)[i];
 }
 
 /* out = factor W a */
@@ -146,30 +167,6 @@ WIDE_BODY void few_scaled(size_t d, size_t m, const double *factor, const double
                           double *restrict rows)
 {
     for (size_t l = 0; l < m; l++) lanes_times(d, factor[l], a + l * d, rows + l * d);
-}
-
-/* S = sum_l P_l value_l (Dq' key_l)' for token i, whose centred values these are, keys relative to
- * the one at the ref: values have no mean, so that of the keys, which P_ref >= 1 / m keeps as small
- * as they are, does not count. */
-WIDE_BODY void few_split(size_t d, const tl_jacobian *J, const tl_head_state *s, size_t i,
-                         const double *restrict values, double *restrict S)
-{
-    const size_t m = J->m;
-    const double *keys = J->lanes.keys, *at_ref = keys + s->ref[i] * d;
-    double weighted[TL_FEW_ATOMS * TL_FEW_WIDTH];
-    few_scaled(d, m, s->P + i * m, values, weighted);
-#define STATEMENT(type, lane)                                                      \
-    do {                                                                           \
-        const type origin = LANES_READ(type, lane, at_ref);                        \
-        type sum[TL_FEW_WIDTH] = {0};                                              \
-        for (size_t l = 0; l < m; l++) {                                           \
-            const type key = LANES_READ(type, lane, (keys + l * d)) - origin;      \
-            for (size_t a = 0; a < d; a++) sum[a] += weighted[l * d + a] * key;    \
-        }                                                                          \
-        for (size_t a = 0; a < d; a++) LANES_AT(type, lane, (S + a * d)) = sum[a]; \
-    } while (0)
-    LANES(d, STATEMENT);
-#undef STATEMENT
 }
 
 /* x_l of a pair (i, l), as in a line of few_move and the like: `step` vectors on for the next l. */

@@ -67,16 +67,6 @@ WIDE_BODY void lanes_centre(size_t d, const double *x, const double *origin, con
 #undef STATEMENT
 }
 
-/* y = a (z + b x) */
-WIDE_BODY void lanes_blend(size_t d, double a, const double *z, double b, const double *x,
-                           double *y)
-{
-#define STATEMENT(type, lane) \
-    LANES_AT(type, lane, y) = a * (LANES_READ(type, lane, z) + b * LANES_READ(type, lane, x))
-    LANES(d, STATEMENT);
-#undef STATEMENT
-}
-
 /* Even, odd lanes of a and b in turn. */
 #define LANES_EVEN(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
 #define LANES_ODD(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
