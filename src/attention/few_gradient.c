@@ -15,28 +15,40 @@ typedef struct {
     wide8 S, share, W, D;
 } few_slopes;
 
+/* What e, t and rho are at the ref. */
+typedef struct {
+    wide8l e, t, rho;
+} few_refs;
+
 /* Sums run over l, no lane meets another one. */
-WIDE_BODY void sides(const tl_jacobian *J, size_t b, size_t end, few_sides *t, few_slopes *out,
-                     double *ga)
+WIDE_BODY void sides(const tl_jacobian *J, size_t b, size_t end, const few_sides *t,
+                     const few_refs *refs, few_slopes *out, double *ga)
 {
     const size_t m = J->m, step = sizeof *t / sizeof(wide8);
     const few_pair *pair = few_pairs(J, b);
-    _Alignas(64) wide8 E = {0}, cov = {0};
-    few_centre(m, pair, (few_line){&t[0].t, step});
-    few_centre(m, pair, (few_line){&t[0].rho, step});
+    _Alignas(64) wide8 E = {0}, cov = {0}, mean_e, mean_t, mean_rho, raised[8], sums;
+    few_mean(m, pair, &t->e, step, &refs->e, &mean_e);
+    few_mean(m, pair, &t->t, step, &refs->t, &mean_t);
+    few_mean(m, pair, &t->rho, step, &refs->rho, &mean_rho);
     for (size_t l = 0; l < m; l++) {
-        const wide8 P = pair[l].P;
-        out[l].share = P * (t[l].e + t[l].f * t[l].rho);
-        out[l].W = P * t[l].t;
-        out[l].D = P * t[l].rho;
+        const wide8 P = pair[l].P, here = mean_t - ((wide8)refs->t - t[l].t),
+                    rho = mean_rho - ((wide8)refs->rho - t[l].rho);
+        out[l].share = P * (t[l].e + t[l].f * rho);
+        out[l].W = P * here;
+        out[l].D = P * rho;
+        out[l].S = mean_e - ((wide8)refs->e - t[l].e) + here * rho;
         E += out[l].share;
-        cov += out[l].W * t[l].rho;
+        cov += out[l].W * rho;
     }
-    few_centre(m, pair, (few_line){&t[0].e, step});
     for (size_t l = 0; l < m; l++) {
-        out[l].S = pair[l].P * (t[l].e + (t[l].t * t[l].rho - cov));
-        const wide8 raised = out[l].S - 0.5 * out[l].share;
-        if (ga) ga[l] += wide_sum(&raised);
+        out[l].S = pair[l].P * (out[l].S - cov);
+        raised[l % 8] = out[l].S - 0.5 * out[l].share;
+        if (!ga || (l % 8 < 7 && l + 1 < m)) continue;
+        lanes_sums(raised, &sums);
+        if (l % 8 == 7)
+            *(wide8 *)(ga + l - 7) += sums;
+        else
+            for (size_t k = 0; k <= l % 8; k++) ga[l - l % 8 + k] += sums[k];
     }
     for (size_t i = 0; ga && i < end; i++) ga[8 * b + i] += 0.5 * E[i];
 }
@@ -57,6 +69,8 @@ WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, 
         const size_t at = 8 * b * d, end = few_tokens(m, b);
         const wide8 *x = (const wide8 *)(J->lanes.x + at);
         const wide8 *q = (const wide8 *)(J->lanes.q + at);
+        const few_pair *pair = few_pairs(J, b);
+        few_refs refs = {{0}, {0}, {0}};
         few_columns(d, end, u + at, left);
         for (size_t r = 0; r < d; r++) left[r] *= *(const wide8 *)(J->lanes.root + 8 * b);
         few_image_t(d, 1.0, s->head->V, left, value);
@@ -67,8 +81,11 @@ WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, 
             few_against(d, right, keys + l * d, &t[l].t);
             few_against(d, value, s->key + l * d, &t[l].rho);
             t[l].t += t[l].f;
+            few_note(pair + l, &t[l].e, &refs.e);
+            few_note(pair + l, &t[l].t, &refs.t);
+            few_note(pair + l, &t[l].rho, &refs.rho);
         }
-        sides(J, b, end, t, slope, ga);
+        sides(J, b, end, t, &refs, slope, ga);
         for (size_t r = 0; r < d; r++) side[r] = key_side[r] = (wide8){0};
         for (size_t l = 0; l < m; l++) {
             few_gather(d, &slope[l].S, s->key + l * d, side);

@@ -169,23 +169,25 @@ WIDE_BODY void few_scaled(size_t d, size_t m, const double *factor, const double
     for (size_t l = 0; l < m; l++) lanes_times(d, factor[l], a + l * d, rows + l * d);
 }
 
-/* x_l of a pair (i, l), as in a line of few_move and the like: `step` vectors on for the next l. */
-typedef struct {
-    wide8 *x;
-    size_t step;
-} few_line;
-
-/* Less its value at the ref, then less the mean under P: exact however saturated the row is. */
-WIDE_BODY void few_centre(size_t m, const few_pair *pair, few_line t)
+/* What t is at the ref; bits of lanes that have none are left. */
+WIDE_BODY void few_note(const few_pair *pair, const wide8 *t, wide8l *at_ref)
 {
-    wide8 mean = {0};
-    wide8l at_ref = {0};
-    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)t.x[l * t.step] & pair[l].first;
-    for (size_t l = 0; l < m; l++) {
-        t.x[l * t.step] -= (wide8)at_ref;
-        mean += pair[l].P * t.x[l * t.step];
+    *at_ref |= (wide8l)*t & pair->first;
+}
+
+/* Mean under P of x_l = origin - t_l, t `step` apart: with x_ref zero, mean - x_l is t_l less its own
+ * mean, exact however saturated the row is. */
+WIDE_BODY void few_mean(size_t m, const few_pair *pair, const wide8 *t, size_t step,
+                        const wide8l *origin, wide8 *mean)
+{
+    wide8 even = {0}, odd = {0};
+    size_t l = 0;
+    for (; l + 2 <= m; l += 2, pair += 2, t += 2 * step) {
+        even += pair[0].P * ((wide8)*origin - t[0]);
+        odd += pair[1].P * ((wide8)*origin - t[step]);
     }
-    for (size_t l = 0; l < m; l++) t.x[l * t.step] -= mean;
+    if (l < m) even += pair->P * ((wide8)*origin - *t);
+    *mean = even + odd;
 }
 
 /* T_il in lane i of t[l * step], and a row for each token i of a block. */
@@ -203,7 +205,7 @@ WIDE_BODY void few_mix_part(size_t d, size_t end, size_t count, size_t l, size_t
 #define STATEMENT(type, lane)                                                            \
     do {                                                                                 \
         type sum[12] = {0};                                                              \
-        for (size_t i = 0; i < end; i++)                                                 \
+        _Pragma("GCC unroll 8") for (size_t i = 0; i < end; i++)                         \
             for (size_t z = 0; z < terms; z++) {                                         \
                 const type row = LANES_READ(type, lane, (term[z].rows + i * d));         \
                 for (size_t j = 0; j < count; j++)                                       \
@@ -225,6 +227,7 @@ WIDE_BODY void few_mix(size_t d, size_t end, size_t m, size_t terms, const few_t
                        double *out)
 {
     size_t l = 0;
+    for (; l + 4 <= m && d >= 4 && end == 8; l += 4) few_mix_part(d, 8, 4, l, terms, term, out);
     for (; l + 4 <= m; l += 4) few_mix_part(d, end, 4, l, terms, term, out);
     for (; l < m; l++) few_mix_part(d, end, 1, l, terms, term, out);
 }
