@@ -101,12 +101,9 @@ WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
 {
     const size_t m = J->m;
     const double *bias = s->head->bq, factor = s->head->scale;
-    _Alignas(64) wide8 L[MOST];
+    _Alignas(64) wide8 L[MOST], centred[WIDTH], image[WIDTH];
     tl_head_dot_maps(s);
     memcpy(s->key, J->centred, m * d * sizeof(double));
-    few_image_rows(d, m, s->head->V, J->centred, s->val);
-    for (size_t i = 0; i < m * d; i++) J->lanes.keys[i] = 0.0;
-    few_times(d, m, factor, s->key, s->head->Q, J->lanes.keys);
     roots(J);
     for (size_t b = 0; b < (m + 7) / 8; b++) {
         const size_t at = 8 * b * d, end = few_tokens(m, b);
@@ -115,6 +112,11 @@ WIDE_BODY bool set(size_t d, tl_jacobian *J, tl_head_state *s)
         few_image(d, factor, s->head->Q, x, q);
         for (size_t r = 0; bias && r < d; r++) q[r] += factor * bias[r];
         few_rows(d, end, q, s->q + at);
+        for (size_t r = 0; r < d; r++) centred[r] = x[r] - J->mu->x[r];
+        few_image(d, 1.0, s->head->V, centred, image);
+        few_rows(d, end, image, s->val + at);
+        few_image_t(d, factor, s->head->Q, centred, image);
+        few_rows(d, end, image, J->lanes.keys + at);
         for (size_t l = 0; l < m; l++) {
             few_against(d, q, s->key + l * d, &L[l]);
             L[l] += J->mu->log_mass[l];

@@ -114,29 +114,6 @@ WIDE_BODY void few_image_t(size_t d, double factor, const double *W, const wide8
     }
 }
 
-/* rows = W a, all tokens, rows on both sides */
-WIDE_BODY void few_image_rows(size_t d, size_t m, const double *W, const double *restrict a,
-                              double *restrict rows)
-{
-    double turned[TL_FEW_WIDTH * TL_FEW_WIDTH];
-    if (d < 4) {
-        for (size_t i = 0; i < m; i++)
-            for (size_t r = 0; r < d; r++) {
-                double sum = W[r * d] * a[i * d];
-                for (size_t c = 1; c < d; c++) sum += W[r * d + c] * a[i * d + c];
-                rows[i * d + r] = sum;
-            }
-        return;
-    }
-    for (size_t r = 0; r < d; r++)
-        for (size_t c = 0; c < d; c++) turned[c * d + r] = W[r * d + c];
-    for (size_t i = 0; i < m; i++) {
-        double *row = rows + i * d;
-        for (size_t r = 0; r < d; r++) row[r] = a[i * d] * turned[r];
-        for (size_t c = 1; c < d; c++) lanes_add(d, a[i * d + c], turned + c * d, row);
-    }
-}
-
 /* out = <a_i, b>, b a row */
 WIDE_BODY void few_against(size_t d, const wide8 *a, const double *b, wide8 *out)
 {
@@ -149,17 +126,6 @@ WIDE_BODY void few_against(size_t d, const wide8 *a, const double *b, wide8 *out
 WIDE_BODY void few_gather(size_t d, const wide8 *t, const double *b, wide8 *out)
 {
     for (size_t r = 0; r < d; r++) out[r] += *t * b[r];
-}
-
-/* out (rows x d) = factor a W + out */
-WIDE_BODY void few_times(size_t d, size_t rows, double factor, const double *restrict a,
-                         const double *restrict W, double *restrict out)
-{
-    for (size_t i = 0; i < rows; i++) {
-        double sum[TL_FEW_WIDTH] = {0};
-        for (size_t r = 0; r < d; r++) lanes_add(d, a[i * d + r], W + r * d, sum);
-        lanes_add(d, factor, sum, out + i * d);
-    }
 }
 
 /* rows_l = factor_l a_l */

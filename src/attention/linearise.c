@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/vector.h"
+
 /* Above this the square-root mass ratios are kept relative to their largest, as logarithm. */
 static const double LOG_SCALE_START = 300.0;
 
@@ -159,6 +161,18 @@ static void head_exponentiate(tl_jacobian *J, tl_head_state *s, bool equal)
         for (size_t i = 0; i < mm; i++) s->R[i] = exp(s->R[i] - J->log_scale);
 }
 
+/* Tokens relative to the first, in pairs of components. */
+static void centre(const tl_measure *mu, double *restrict to)
+{
+    const size_t d = mu->d, m = mu->m;
+    const double *x = mu->x, *first = mu->x;
+    for (size_t i = 0; i < m; i++, x += d, to += d) {
+        size_t r = 0;
+        for (; r + 2 <= d; r += 2) *(vec_pair *)(to + r) = vec_at(x + r) - vec_at(first + r);
+        if (r < d) to[r] = x[r] - first[r];
+    }
+}
+
 /* What is borrowed, and tokens relative to the first. */
 static tl_status begin(tl_jacobian *J, const tl_layer *layer, const tl_measure *mu)
 {
@@ -171,8 +185,7 @@ static tl_status begin(tl_jacobian *J, const tl_layer *layer, const tl_measure *
     J->mu = mu;
     J->m = J->rows = mu->m;
     J->splits_known = J->few = false;
-    for (size_t i = 0; i < mu->m; i++)
-        for (size_t r = 0; r < J->d; r++) J->centred[i * J->d + r] = mu->x[i * J->d + r] - mu->x[r];
+    centre(mu, J->centred);
     size_t offset = 0;
     for (size_t h = 0; h < J->heads; h++) {
         tl_head_state *s = &J->state[h];

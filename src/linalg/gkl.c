@@ -92,7 +92,7 @@ static tl_status begin(tl_gkl *w, const double *v)
     double own = usable ? 1 / length : 0, generic = 1 / tl_nrm2(n, w->generic);
     if (usable) generic *= MIX;
     for (size_t i = 0; i < n; i++) x[i] = (usable ? own * x[i] : 0) + generic * w->generic[i];
-    vec_scale(n, 1 / tl_nrm2(n, x), x);
+    tl_scale(n, 1 / tl_nrm2(n, x), x);
     return TL_OK;
 }
 
@@ -115,11 +115,11 @@ static tl_status ritz_vector(tl_gkl *w, double *v)
             memcpy(v, w->V, op->cols * sizeof *v);
     } else {
         memset(v, 0, op->cols * sizeof *v);
-        for (size_t i = 0; i < w->k; i++) vec_axpy(op->cols, coef[i], basis + i * op->cols, v);
+        for (size_t i = 0; i < w->k; i++) tl_axpy(op->cols, coef[i], basis + i * op->cols, v);
     }
     double length = tl_nrm2(op->cols, v);
     if (!isfinite(length)) return TL_ERR_NUMERIC;
-    if (length > 0) vec_scale(op->cols, 1 / length, v);
+    if (length > 0) tl_scale(op->cols, 1 / length, v);
     return TL_OK;
 }
 
@@ -133,13 +133,13 @@ static tl_status finish(tl_gkl *w, double tolerance, double *u, double *v, tl_gk
     double sigma = tl_nrm2(op->rows, u);
     if (!isfinite(sigma)) return TL_ERR_NUMERIC;
     if (sigma > 0 && isfinite(1 / sigma)) {
-        vec_scale(op->rows, 1 / sigma, u);
+        tl_scale(op->rows, 1 / sigma, u);
     } else {
         memset(u, 0, op->rows * sizeof *u);
         u[0] = 1;
     }
     op->apply_t(op->self, u, w->scratch);
-    vec_axpy(op->cols, -sigma, v, w->scratch);
+    tl_axpy(op->cols, -sigma, v, w->scratch);
     result->sigma = sigma;
     result->residual = tl_nrm2(op->cols, w->scratch);
     result->converged = result->residual <= tolerance * sigma;

@@ -7,6 +7,8 @@
 #include "linalg/vector.h"
 #include "linalg/wide.h"
 
+#pragma STDC FP_CONTRACT ON
+
 /* Largest product of two left vectors. */
 static const double MOST_LOST = 1e-12;
 
@@ -28,74 +30,49 @@ static void multiply(const tl_gkl *w, bool transposed, const double *x, double *
         w->op->apply(w->op->self, x, y);
 }
 
-/* y += a x; whole vectors, which whoever reads y next finds in one piece. */
-WIDE_BODY void add_body(size_t n, double a, const double *x, double *y)
-{
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) *(wide8 *)(y + i) += a * *(const wide8 *)(x + i);
-    for (; i < n; i++) y[i] += a * x[i];
-}
-WIDE_VARIANTS(add, (size_t n, double a, const double *x, double *y), (n, a, x, y))
-
-static void add(size_t n, double a, const double *x, double *y)
-{
-    WIDE_CALL(add, (n, a, x, y));
-}
-
-/* x *= a */
-WIDE_BODY void scale_body(size_t n, double a, double *x)
-{
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) *(wide8 *)(x + i) *= a;
-    for (; i < n; i++) x[i] *= a;
-}
-WIDE_VARIANTS(scale, (size_t n, double a, double *x), (n, a, x))
-
-static void scale(size_t n, double a, double *x)
-{
-    WIDE_CALL(scale, (n, a, x));
-}
-
-/* <Q_j, x> of `count` <= 4 rows in the order of vec_dot: rows share what is read of x. */
+/* <Q_j, x> of `count` <= 4 rows, known to the compiler: rows share what is read of x. */
 WIDE_BODY void dots(size_t n, size_t count, const double *Q, const double *x, double *coef)
 {
     wide8 sum[4] = {0};
     double rest[4] = {0};
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
+    _Pragma("GCC unroll 2") for (; i + 8 <= n; i += 8)
+    {
         const wide8 here = *(const wide8 *)(x + i);
         for (size_t j = 0; j < count; j++) sum[j] += *(const wide8 *)(Q + j * n + i) * here;
-    }
-    if (i + 4 <= n) {
-        for (size_t j = 0; j < count; j++) {
-            const wide4 t = *(const wide4 *)(Q + j * n + i) * *(const wide4 *)(x + i);
-            sum[j] += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
-        }
-        i += 4;
     }
     for (; i < n; i++)
         for (size_t j = 0; j < count; j++) rest[j] += Q[j * n + i] * x[i];
     for (size_t j = 0; j < count; j++) coef[j] = wide_sum(&sum[j]) + rest[j];
 }
 
-/* x -= sum_j coef_j Q_j over `count` rows, 4, 2 or 1, in the order of vec_axpy2. */
-WIDE_BODY void subtract(size_t n, size_t count, const double *Q, const double *coef, double *x)
+/* x -= sum_j coef_j Q_j over `count` <= 4 rows; *square = |x|^2. */
+WIDE_BODY void subtract(size_t n, size_t count, const double *Q, const double *coef, double *x,
+                        double *square)
 {
-    size_t r = 0;
-    for (; r + 8 <= n; r += 8) {
-        wide8 here = *(const wide8 *)(x + r);
-        if (count == 1) here -= coef[0] * *(const wide8 *)(Q + r);
-        for (size_t j = 0; j + 2 <= count; j += 2)
-            here -= coef[j] * *(const wide8 *)(Q + j * n + r) +
-                    coef[j + 1] * *(const wide8 *)(Q + (j + 1) * n + r);
-        *(wide8 *)(x + r) = here;
+    wide8 sum = {0};
+    double rest = 0;
+    size_t i = 0;
+    _Pragma("GCC unroll 2") for (; i + 8 <= n; i += 8)
+    {
+        wide8 here = *(wide8 *)(x + i);
+        for (size_t j = 0; j < count; j++) here -= coef[j] * *(const wide8 *)(Q + j * n + i);
+        *(wide8 *)(x + i) = here;
+        sum += here * here;
     }
-    for (; r < n; r++) {
-        if (count == 1) x[r] -= coef[0] * Q[r];
-        for (size_t j = 0; j + 2 <= count; j += 2)
-            x[r] -= coef[j] * Q[j * n + r] + coef[j + 1] * Q[(j + 1) * n + r];
+    for (; i < n; i++) {
+        for (size_t j = 0; j < count; j++) x[i] -= coef[j] * Q[j * n + i];
+        rest += x[i] * x[i];
     }
+    *square = wide_sum(&sum) + rest;
 }
+
+/* f(n, count, ..) for the rows from i on that are left over from fours. */
+#define REST(f, count, ...)        \
+    ((count) == 3   ? f(n, 3, __VA_ARGS__) \
+     : (count) == 2 ? f(n, 2, __VA_ARGS__) \
+     : (count) == 1 ? f(n, 1, __VA_ARGS__) \
+                    : (void)0)
 
 /* coef = Q x, then x -= Q'coef; *square = |x|^2. */
 WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, double *coef,
@@ -103,15 +80,16 @@ WIDE_BODY void project_body(size_t n, size_t k, const double *Q, double *x, doub
 {
     size_t i = 0;
     for (; i + 4 <= k; i += 4) dots(n, 4, Q + i * n, x, coef + i);
-    for (; i < k; i++) dots(n, 1, Q + i * n, x, coef + i);
-    for (i = 0; i + 4 <= k; i += 4) subtract(n, 4, Q + i * n, coef + i, x);
-    for (; i + 2 <= k; i += 2) subtract(n, 2, Q + i * n, coef + i, x);
-    if (i < k) subtract(n, 1, Q + i * n, coef + i, x);
-    *square = wide_dot(n, x, x);
+    REST(dots, k - i, Q + i * n, x, coef + i);
+    if (!k) subtract(n, 0, Q, coef, x, square);
+    for (i = 0; i + 4 <= k; i += 4) subtract(n, 4, Q + i * n, coef + i, x, square);
+    REST(subtract, k - i, Q + i * n, coef + i, x, square);
 }
 WIDE_VARIANTS(project,
               (size_t n, size_t k, const double *Q, double *x, double *coef, double *square),
               (n, k, Q, x, coef, square))
+
+#pragma STDC FP_CONTRACT DEFAULT
 
 /* x -= Q'(Q x), Q k x n with orthonormal rows; returns |Q x|^2, the length of what is left in
  * *left. */
@@ -129,14 +107,14 @@ static void fresh(size_t n, size_t k, const double *Q, double *x, double *coef)
 {
     for (uint64_t salt = k + 1;; salt++) {
         for (size_t i = 0; i < n; i++) x[i] = tl_gkl_generic(i, salt);
-        vec_scale(n, 1 / tl_nrm2(n, x), x);
+        tl_scale(n, 1 / tl_nrm2(n, x), x);
         double norm;
         project(n, k, Q, x, coef, &norm);
         project(n, k, Q, x, coef, &norm);
         /* Expected sqrt((n - k) / n); far below that only by cancellation. */
         if (norm > 1 / (16 * sqrt((double)n)) || salt > 64 + k) {
             project(n, k, Q, x, coef, &norm);
-            if (norm > 0) vec_scale(n, 1 / norm, x);
+            if (norm > 0) tl_scale(n, 1 / norm, x);
             return;
         }
     }
@@ -156,7 +134,7 @@ static double orthonormalise(tl_gkl *w, size_t n, size_t k, const double *Q, dou
     }
     if (!isfinite(left)) return left;
     if (left > 4 * DBL_EPSILON * largest && isfinite(1 / left)) {
-        scale(n, 1 / left, x);
+        tl_scale(n, 1 / left, x);
         return left;
     }
     if (k < n)
@@ -177,7 +155,7 @@ static double normalise_left(tl_gkl *w, double *u)
         const double lost = (w->lost * w->beta[k - 1] + DBL_EPSILON * w->scale) * inverse;
         if (lost <= MOST_LOST && isfinite(inverse)) {
             w->lost = lost;
-            scale(w->far, inverse, u);
+            tl_scale(w->far, inverse, u);
             return left;
         }
     }
@@ -191,14 +169,14 @@ tl_status tl_gkl_step(tl_gkl *w)
     double *v = w->V + k * w->near, *u = w->U + k * w->far, *next = v + w->near;
     multiply(w, false, v, u);
     if (k > w->kept)
-        add(w->far, -w->beta[k - 1], u - w->far, u);
+        tl_axpy(w->far, -w->beta[k - 1], u - w->far, u);
     else
-        for (size_t i = 0; i < k; i++) add(w->far, -w->rho[i], w->U + i * w->far, u);
+        for (size_t i = 0; i < k; i++) tl_axpy(w->far, -w->rho[i], w->U + i * w->far, u);
     double alpha = normalise_left(w, u);
     if (!isfinite(alpha)) return TL_ERR_NUMERIC;
     w->scale = fmax(w->scale, alpha);
     multiply(w, true, u, next);
-    add(w->near, -alpha, v, next);
+    tl_axpy(w->near, -alpha, v, next);
     double beta = orthonormalise(w, w->near, k + 1, w->V, next);
     if (!isfinite(beta)) return TL_ERR_NUMERIC;
     w->scale = fmax(w->scale, beta);

@@ -59,10 +59,11 @@ void tl_top_climb_few(top_state *t);
 void tl_top_round_many(top_state *t, double s);
 void tl_top_measure_many(top_state *t);
 void tl_top_climb_many(top_state *t);
-/* G = M'M, and its trace; v = scale times n numbers; u = M v. top_square.c. */
+/* G = M'M, and its trace; v = scale times n numbers; u = M v, returns |u|^2.
+ * top_square.c. */
 void tl_top_square(top_state *t, size_t rows, const double *M);
 void tl_top_begin(top_state *t, const double *x, double scale);
-void tl_top_image(top_state *t, size_t rows, const double *M, double *u);
+double tl_top_image(top_state *t, size_t rows, const double *M, double *u);
 
 /* x = (s I - G)^-1 v found: G x is s x - v, the quotient of x is s - <x, v> / <x, x>. Then the
  * residual, and a lower bound of the quotient less the second eigenvalue e_2. The product of all

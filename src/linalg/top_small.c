@@ -116,11 +116,11 @@ static void begin_cold(top_state *t)
     begin(t, x, 1.0 / t->trace);
 }
 
-/* u and sigma from u = M v. */
-static tl_status finish(size_t rows, double *u, double *sigma)
+/* u = M v and its square are there. */
+static tl_status finish(size_t rows, double square, double *u, double *sigma)
 {
-    const double size = *sigma = sqrt(vec_dot(rows, u, u)), inverse = 1.0 / size;
-    for (size_t i = 0; i < rows; i++) u[i] *= inverse;
+    *sigma = sqrt(square);
+    tl_scale(rows, 1.0 / *sigma, u);
     return TL_OK;
 }
 
@@ -153,7 +153,7 @@ static tl_status plane(size_t rows, size_t cols, const double *M, double *u, dou
     }
     for (size_t i = 0; i < rows; i++)
         u[i] = cols == 1 ? M[i] * v[0] : M[2 * i] * v[0] + M[2 * i + 1] * v[1];
-    return finish(rows, u, sigma);
+    return finish(rows, vec_dot(rows, u, u), u, sigma);
 }
 
 tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, double *v,
@@ -178,6 +178,5 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
     *rounds = iterate(&t);
     if (!*rounds) return TL_ERR_NUMERIC;
     for (size_t i = 0; i < cols; i++) v[i] = t.v[i];
-    tl_top_image(&t, rows, M, u);
-    return finish(rows, u, sigma);
+    return finish(rows, tl_top_image(&t, rows, M, u), u, sigma);
 }

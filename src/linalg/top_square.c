@@ -78,9 +78,11 @@ WIDE_BODY void begin_body(top_state *t, const double *x, double scale)
 WIDE_VARIANTS(begin, (top_state * t, const double *x, double scale), (t, x, scale))
 
 /* What is read behind a row meets zeros of v. */
-WIDE_BODY void image_body(top_state *t, size_t rows, const double *M, double *u)
+WIDE_BODY void image_body(top_state *t, size_t rows, const double *M, double *u, double *square)
 {
     const size_t n = t->n;
+    wide8 squares = {0};
+    double rest = 0.0;
     const double *end = M + rows * n;
     for (; rows >= 8 && M + 7 * n + 8 * t->blocks <= end; rows -= 8, M += 8 * n, u += 8) {
         wide8 sum[8] = {0};
@@ -90,14 +92,18 @@ WIDE_BODY void image_body(top_state *t, size_t rows, const double *M, double *u)
                 *(const wide8 *)(M + r * n + 8 * b) * v;
         }
         lanes_sums(sum, (wide8 *)u);
+        squares += *(wide8 *)u * *(wide8 *)u;
     }
     for (; rows; rows--, M += n, u++) {
         double sum = 0.0;
         for (size_t j = 0; j < n; j++) sum += M[j] * t->v[j];
         *u = sum;
+        rest += sum * sum;
     }
+    *square = wide_sum(&squares) + rest;
 }
-WIDE_VARIANTS(image, (top_state * t, size_t rows, const double *M, double *u), (t, rows, M, u))
+WIDE_VARIANTS(image, (top_state * t, size_t rows, const double *M, double *u, double *square),
+              (t, rows, M, u, square))
 
 void tl_top_square(top_state *t, size_t rows, const double *M)
 {
@@ -109,7 +115,9 @@ void tl_top_begin(top_state *t, const double *x, double scale)
     WIDE_CALL(begin, (t, x, scale));
 }
 
-void tl_top_image(top_state *t, size_t rows, const double *M, double *u)
+double tl_top_image(top_state *t, size_t rows, const double *M, double *u)
 {
-    WIDE_CALL(image, (t, rows, M, u));
+    double square;
+    WIDE_CALL(image, (t, rows, M, u, &square));
+    return square;
 }

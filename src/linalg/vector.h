@@ -34,28 +34,8 @@ static inline double vec_dot(size_t n, const double *x, const double *y)
     return (s0[0] + s0[1]) + rest;
 }
 
-/* y += a x */
-static inline void vec_axpy(size_t n, double a, const double *restrict x, double *restrict y)
-{
-    size_t i = 0;
-    for (; i + 2 <= n; i += 2) *(vec_pair *)(y + i) += a * vec_at(x + i);
-    if (i < n) y[i] += a * x[i];
-}
-
-/* y -= a x + b z */
-static inline void vec_axpy2(size_t n, double a, const double *restrict x, double b,
-                             const double *restrict z, double *restrict y)
-{
-    size_t i = 0;
-    for (; i + 2 <= n; i += 2) *(vec_pair *)(y + i) -= a * vec_at(x + i) + b * vec_at(z + i);
-    if (i < n) y[i] -= a * x[i] + b * z[i];
-}
-
-static inline void vec_scale(size_t n, double a, double *x)
-{
-    for (size_t i = 0; i < n; i++) x[i] *= a;
-}
-
+/* x *= a */
+void tl_scale(size_t n, double a, double *x);
 /* |x| from vec_dot(n, x, x), which may have left the range. */
 double tl_nrm2_from(size_t n, const double *x, double square);
 
