@@ -20,42 +20,56 @@ WIDE_BODY void read(const double *x, const double *end, wide8 *out)
     }
 }
 
-WIDE_BODY void add_outer(const double *a, const double *b, wide8 *sum)
+/* Rows of `count` tiles side by side, known to the compiler, here and below. */
+WIDE_BODY void add_outer(size_t count, const double *a, const double *b, top_tile *sum)
 {
-    const wide8 here = *(const wide8 *)b;
-    _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) sum[r] += a[r] * here;
+    wide8 here[2];
+    for (size_t z = 0; z < count; z++) here[z] = *(const wide8 *)(b + 8 * z);
+    _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++)
+    {
+        for (size_t z = 0; z < count; z++) sum[z][r] += a[r] * here[z];
+    }
 }
 
-/* Tile (b, c), and (c, b). Where a block has fewer than eight columns, those read behind it are of
- * the next row of M. */
-WIDE_BODY void tile(top_state *t, size_t rows, const double *M, size_t b, size_t c)
+/* Tile (b, c), and (c, b), from its sum. Where a block has fewer than eight columns, those read
+ * behind it are of the next row of M. */
+WIDE_BODY void put(top_state *t, size_t b, size_t c, wide8 *sum)
 {
-    const size_t n = t->n, count = top_count(t, b), ahead = 8 * (c - b);
-    const double *x = M + 8 * b;
-    size_t whole = rows;
-    wide8 sum[8] = {0};
-    while (whole && (whole - 1) * n + 8 * c + 8 > rows * n) whole--;
-    _Pragma("GCC unroll 4") for (size_t p = 0; p < whole; p++, x += n) add_outer(x, x + ahead, sum);
-    for (size_t p = whole; p < rows; p++, x += n) {
-        wide8 left, right;
-        read(x, M + rows * n, &left);
-        read(x + ahead, M + rows * n, &right);
-        add_outer((const double *)&left, (const double *)&right, sum);
-    }
-    if (8 * c + 8 > n) {
+    if (8 * c + 8 > t->n) {
         const wide8l used = *(const wide8l *)(FIRST + 8 - top_count(t, c));
         for (size_t r = 0; r < 8; r++)
-            sum[r] = r < count ? (wide8)((wide8l)sum[r] & used) : (wide8){0};
+            sum[r] = r < top_count(t, b) ? (wide8)((wide8l)sum[r] & used) : (wide8){0};
     }
     _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) t->G[b][c][r] = sum[r];
     if (c > b) lanes_turn(sum, t->G[c][b]);
 }
 
-WIDE_BODY void square_body(top_state *t, size_t rows, const double *M)
+/* Tiles (b, c) on. */
+WIDE_BODY void tiles(size_t count, top_state *t, size_t rows, const double *M, size_t b, size_t c)
+{
+    const size_t n = t->n;
+    const double *x = M + 8 * b, *y = M + 8 * c;
+    size_t whole = rows;
+    top_tile sum[2] = {{{0}}};
+    while (whole && (whole - 1) * n + 8 * (c + count) > rows * n) whole--;
+    for (size_t p = 0; p < whole; p++, x += n, y += n) add_outer(count, x, y, sum);
+    for (size_t p = whole; p < rows; p++, x += n, y += n) {
+        wide8 left, right[2];
+        read(x, M + rows * n, &left);
+        for (size_t z = 0; z < count; z++) read(y + 8 * z, M + rows * n, &right[z]);
+        add_outer(count, (const double *)&left, (const double *)right, sum);
+    }
+    for (size_t z = 0; z < count; z++) put(t, b, c + z, sum[z]);
+}
+
+/* Two tiles at once where there are registers for them. */
+WIDE_BODY void square_told(top_state *t, size_t rows, const double *M, bool widest)
 {
     double trace = 0.0;
     for (size_t b = 0; b < t->blocks; b++) {
-        for (size_t c = b; c < t->blocks; c++) tile(t, rows, M, b, c);
+        size_t c = b;
+        for (; widest && c + 2 <= t->blocks; c += 2) tiles(2, t, rows, M, b, c);
+        for (; c < t->blocks; c++) tiles(1, t, rows, M, b, c);
         const double *own = (const double *)t->G[b][b];
         for (size_t k = 0; k < 8; k++) trace += own[9 * k];
     }
@@ -65,7 +79,8 @@ WIDE_BODY void square_body(top_state *t, size_t rows, const double *M)
     for (size_t k = 0; k < 8; k++) t->F[last][last][k] = (wide8){0};
     *top_block(t->inverse, last) = (wide8){0};
 }
-WIDE_VARIANTS(square, (top_state * t, size_t rows, const double *M), (t, rows, M))
+WIDE_VARIANTS_TOLD(square, (top_state * t, size_t rows, const double *M), (t, rows, M, true),
+                   (t, rows, M, false))
 
 WIDE_BODY void begin_body(top_state *t, const double *x, double scale)
 {
