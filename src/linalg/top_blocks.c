@@ -74,12 +74,12 @@ WIDE_BODY void climb_body(top_state *t)
 }
 
 /* The tile of block r on the diagonal, of which the blocks before are taken off, and the inverse of
- * its factor; v = L^-1 v there. False at a pivot that is not negative. */
+ * its factor; x = L^-1 x there. False at a pivot that is not negative. */
 WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row)
 {
     const size_t count = top_count(t, r);
     double *inverse = t->inverse + 8 * r, all = t->product;
-    wide8 *F = t->F[r][r], v = *top_block(t->v, r), own[8];
+    wide8 *F = t->F[r][r], x = *top_block(t->x, r), own[8];
     _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
     {
         own[k] = *(const wide8 *)(ONE + 8 - k);
@@ -94,7 +94,7 @@ WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row
         F[k] = (wide8)((wide8l)(row[k] * over) & *(const wide8l *)(BEHIND + 7 - k));
         inverse[k] = over;
         all *= -pivot * scale;
-        v -= v[k] * F[k];
+        x -= x[k] * F[k];
         if (k < 7) { /* the next pivot waits for no lanes */
             const double across = row[k][k + 1];
             pivot = row[k + 1][k + 1] - across * over * across;
@@ -106,7 +106,7 @@ WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row
         }
     }
     t->product = all;
-    *top_block(t->v, r) = v;
+    *top_block(t->x, r) = x;
     _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) t->L[r][r][k] = own[k];
     return true;
 }
@@ -115,8 +115,8 @@ WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row
 WIDE_BODY void across(top_state *t, size_t r, size_t c, wide8 *row)
 {
     const double *factor = (const double *)t->F[r][r], *inverse = t->inverse + 8 * r;
-    const double *v_r = t->v + 8 * r;
-    wide8 *F = t->F[r][c], *L = t->L[r][c], v = *top_block(t->v, c);
+    const double *x_r = t->x + 8 * r;
+    wide8 *F = t->F[r][c], *L = t->L[r][c], x = *top_block(t->x, c);
     _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
     {
         const wide8 unit = row[k] * inverse[k];
@@ -124,12 +124,12 @@ WIDE_BODY void across(top_state *t, size_t r, size_t c, wide8 *row)
             factor[8 * k + i] * row[k];
         L[k] = row[k];
         F[k] = unit;
-        v -= v_r[k] * unit;
+        x -= x_r[k] * unit;
     }
-    *top_block(t->v, c) = v;
+    *top_block(t->x, c) = x;
 }
 
-/* G - s I = L D L' and v = L^-1 v; stops at a pivot that is not negative. */
+/* G - s I = L D L' and x = L^-1 x; stops at a pivot that is not negative. */
 WIDE_BODY void factor(top_state *t, double s)
 {
     const size_t blocks = t->blocks;
@@ -157,83 +157,80 @@ WIDE_BODY void factor(top_state *t, double s)
     t->below = true;
 }
 
-/* v = L^-1 v */
+/* x = L^-1 x */
 WIDE_BODY void forward(top_state *t)
 {
     for (size_t b = 0; b < t->blocks; b++) {
-        const double *own = t->v + 8 * b;
+        const double *own = t->x + 8 * b;
         wide8 sum[8];
         _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] =
-            t->L[b][b][k] * *top_block(t->v, b);
-        lanes_sums(sum, top_block(t->v, b));
+            t->L[b][b][k] * *top_block(t->x, b);
+        lanes_sums(sum, top_block(t->x, b));
         for (size_t c = b + 1; c < t->blocks; c++) {
-            wide8 even = *top_block(t->v, c), odd = {0};
+            wide8 even = *top_block(t->x, c), odd = {0};
             _Pragma("GCC unroll 4") for (size_t k = 0; k < 8; k += 2)
             {
                 even -= own[k] * t->F[b][c][k];
                 odd -= own[k + 1] * t->F[b][c][k + 1];
             }
-            *top_block(t->v, c) = even + odd;
+            *top_block(t->x, c) = even + odd;
         }
     }
 }
 
-/* v = -L'^-1 D^-1 v */
+/* x = -L'^-1 D^-1 x */
 WIDE_BODY void solve(top_state *t)
 {
     for (size_t b = t->blocks; b-- > 0;) {
-        const double *own = t->v + 8 * b;
+        const double *own = t->x + 8 * b;
         const wide8 *rows = t->L[b][b];
         wide8 sum[8] = {0}, behind = {0}, even = {0}, odd = {0};
         for (size_t c = b + 1; c < t->blocks; c++) {
-            const wide8 v = *top_block(t->v, c);
-            _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] += t->F[b][c][k] * v;
+            const wide8 x = *top_block(t->x, c);
+            _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] += t->F[b][c][k] * x;
         }
         if (b + 1 < t->blocks) lanes_sums(sum, &behind);
-        *top_block(t->v, b) = *top_block(t->v, b) * -*top_block(t->inverse, b) - behind;
+        *top_block(t->x, b) = *top_block(t->x, b) * -*top_block(t->inverse, b) - behind;
         _Pragma("GCC unroll 4") for (size_t k = 0; k < 8; k += 2)
         {
             even += own[k] * rows[k];
             odd += own[k + 1] * rows[k + 1];
         }
-        *top_block(t->v, b) = even + odd;
+        *top_block(t->x, b) = even + odd;
     }
 }
 
-/* What x = (s I - G)^-1 v in t->v tells of v, of length 1: no product with G. */
-WIDE_BODY void solved(top_state *t, double s, double *v)
+/* What t->x tells of v, of length 1, where it is `length` times (s I - G)^-1 v: no product with G. */
+WIDE_BODY void solved(top_state *t, double s, double *length)
 {
-    const size_t blocks = t->blocks;
     wide8 ww = {0};
-    const double square = 1.0 / product(t->v, t->v, blocks), unit = sqrt(square);
-    const double ahead = product(t->v, v, blocks) * square;
-    for (size_t b = 0; b < blocks; b++) {
-        const wide8 x = *top_block(t->v, b), w = (ahead * x - *top_block(v, b)) * unit;
+    const double xx = product(t->x, t->x, t->blocks), square = 1.0 / xx, unit = sqrt(square);
+    const double ahead = product(t->x, t->v, t->blocks) * square * *length;
+    for (size_t b = 0; b < t->blocks; b++) {
+        const wide8 v = *top_block(t->x, b) * unit;
+        const wide8 w = ahead * v - *top_block(t->v, b) * (unit * *length);
         *top_block(t->w, b) = w;
-        *top_block(t->v, b) = x * unit;
+        *top_block(t->v, b) = v;
         ww += w * w;
     }
+    *length = xx * unit;
     top_found(t, s, ahead, sqrt(wide_sum(&ww)));
 }
 
-/* A round with s; v stays where a pivot is not negative. */
+/* A round with s; v stays where a pivot is not negative. Solves go on from what is not of length 1
+ * yet, so that they do not wait for roots. */
 WIDE_BODY void round_body(top_state *t, double s)
 {
-    const size_t blocks = t->blocks;
-    double v[TOP_MOST];
-    for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
+    double length = 1.0;
+    for (size_t b = 0; b < t->blocks; b++) *top_block(t->x, b) = *top_block(t->v, b);
     factor(t, s);
-    if (!t->below) {
-        for (size_t b = 0; b < blocks; b++) *top_block(t->v, b) = *top_block(v, b);
-        return;
-    }
+    if (!t->below) return;
     solve(t);
-    solved(t, s, v);
+    solved(t, s, &length);
     for (int more = 0; more < TOP_AGAIN && top_again(t); more++) {
-        for (size_t b = 0; b < blocks; b++) *top_block(v, b) = *top_block(t->v, b);
         forward(t);
         solve(t);
-        solved(t, s, v);
+        solved(t, s, &length);
     }
 }
 

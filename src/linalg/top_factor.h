@@ -27,6 +27,7 @@ typedef struct {
      * diagonal the inverse of a tile of the factor. */
     top_tile F[TOP_BLOCKS][TOP_BLOCKS], L[TOP_BLOCKS][TOP_BLOCKS];
     _Alignas(64) double v[TOP_MOST], w[TOP_MOST];
+    double x[TOP_MOST];        /* what is solved for, a multiple of v */
     double inverse[TOP_MOST];  /* of the pivots */
     bool below;                /* all pivots are negative: s is above every eigenvalue */
     double mean, product;      /* product of -pivot / mean */
