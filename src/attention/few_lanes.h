@@ -141,8 +141,8 @@ WIDE_BODY void few_note(const few_pair *pair, const wide8 *t, wide8l *at_ref)
     *at_ref |= (wide8l)*t & pair->first;
 }
 
-/* Mean under P of x_l = origin - t_l, t `step` apart: with x_ref zero, mean - x_l is t_l less its own
- * mean, exact however saturated the row is. */
+/* Mean under P of x_l = origin - t_l, t `step` apart: with x_ref zero, mean - x_l is t_l less its
+ * own mean, exact however saturated the row is. */
 WIDE_BODY void few_mean(size_t m, const few_pair *pair, const wide8 *t, size_t step,
                         const wide8l *origin, wide8 *mean)
 {
@@ -172,12 +172,14 @@ WIDE_BODY void few_mix_part(size_t d, size_t end, size_t count, size_t l, size_t
     do {                                                                                 \
         type sum[12] = {0};                                                              \
         _Pragma("GCC unroll 8") for (size_t i = 0; i < end; i++)                         \
+        {                                                                                \
             for (size_t z = 0; z < terms; z++) {                                         \
                 const type row = LANES_READ(type, lane, (term[z].rows + i * d));         \
                 for (size_t j = 0; j < count; j++)                                       \
                     sum[terms * j + z] +=                                                \
                         ((const double *)(term[z].t + (l + j) * term[z].step))[i] * row; \
             }                                                                            \
+        }                                                                                \
         for (size_t j = 0; j < count; j++) {                                             \
             sum[terms * j] += sum[terms * j + 1];                                        \
             if (terms > 2) sum[terms * j] += sum[terms * j + 2];                         \

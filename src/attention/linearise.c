@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linalg/vector.h"
-
 /* Above this the square-root mass ratios are kept relative to their largest, as logarithm. */
 static const double LOG_SCALE_START = 300.0;
 
@@ -161,16 +159,13 @@ static void head_exponentiate(tl_jacobian *J, tl_head_state *s, bool equal)
         for (size_t i = 0; i < mm; i++) s->R[i] = exp(s->R[i] - J->log_scale);
 }
 
-/* Tokens relative to the first, in pairs of components. */
+/* Tokens relative to the first. */
 static void centre(const tl_measure *mu, double *restrict to)
 {
     const size_t d = mu->d, m = mu->m;
     const double *x = mu->x, *first = mu->x;
-    for (size_t i = 0; i < m; i++, x += d, to += d) {
-        size_t r = 0;
-        for (; r + 2 <= d; r += 2) *(vec_pair *)(to + r) = vec_at(x + r) - vec_at(first + r);
-        if (r < d) to[r] = x[r] - first[r];
-    }
+    for (size_t i = 0; i < m; i++, x += d, to += d)
+        for (size_t r = 0; r < d; r++) to[r] = x[r] - first[r];
 }
 
 /* What is borrowed, and tokens relative to the first. */

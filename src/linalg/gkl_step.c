@@ -68,7 +68,7 @@ WIDE_BODY void subtract(size_t n, size_t count, const double *Q, const double *c
 }
 
 /* f(n, count, ..) for the rows from i on that are left over from fours. */
-#define REST(f, count, ...)        \
+#define REST(f, count, ...)                \
     ((count) == 3   ? f(n, 3, __VA_ARGS__) \
      : (count) == 2 ? f(n, 2, __VA_ARGS__) \
      : (count) == 1 ? f(n, 1, __VA_ARGS__) \

@@ -200,7 +200,7 @@ WIDE_BODY void solve(top_state *t)
     }
 }
 
-/* What t->x tells of v, of length 1, where it is `length` times (s I - G)^-1 v: no product with G. */
+/* What t->x, `length` times (s I - G)^-1 v, tells of v, of length 1: no product with G. */
 WIDE_BODY void solved(top_state *t, double s, double *length)
 {
     wide8 ww = {0};

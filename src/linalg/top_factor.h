@@ -21,7 +21,7 @@ typedef wide8 top_tile[8];
 /* Tiles and vectors hold zeros behind n. */
 typedef struct {
     size_t n, blocks;
-    double trace;                                /* of G */
+    double trace;                                    /* of G */
     _Alignas(64) top_tile G[TOP_BLOCKS][TOP_BLOCKS]; /* M'M */
     /* The factor: columns as rows, behind the diagonal; the same times its pivots, and on the
      * diagonal the inverse of a tile of the factor. */

@@ -16,8 +16,10 @@ WIDE_VARIANTS(dot, (size_t n, const double *x, const double *y, double *sum), (n
 WIDE_BODY void axpy_body(size_t n, double a, const double *restrict x, double *restrict y)
 {
     size_t i = 0;
-    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8) *(wide8 *)(y + i) +=
-        a * *(const wide8 *)(x + i);
+    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8)
+    {
+        *(wide8 *)(y + i) += a * *(const wide8 *)(x + i);
+    }
     for (; i < n; i++) y[i] += a * x[i];
 }
 WIDE_VARIANTS(axpy, (size_t n, double a, const double *restrict x, double *restrict y),
@@ -26,7 +28,10 @@ WIDE_VARIANTS(axpy, (size_t n, double a, const double *restrict x, double *restr
 WIDE_BODY void scale_body(size_t n, double a, double *x)
 {
     size_t i = 0;
-    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8) *(wide8 *)(x + i) *= a;
+    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8)
+    {
+        *(wide8 *)(x + i) *= a;
+    }
     for (; i < n; i++) x[i] *= a;
 }
 WIDE_VARIANTS(scale, (size_t n, double a, double *x), (n, a, x))
