@@ -54,7 +54,7 @@ WIDE_BODY void tiles(size_t count, top_state *t, size_t rows, const double *M, s
     while (whole && (whole - 1) * n + 8 * (c + count) > rows * n) whole--;
     for (size_t p = 0; p < whole; p++, x += n, y += n) add_outer(count, x, y, sum);
     for (size_t p = whole; p < rows; p++, x += n, y += n) {
-        wide8 left, right[2];
+        wide8 left, right[2] = {{0}};
         read(x, M + rows * n, &left);
         for (size_t z = 0; z < count; z++) read(y + 8 * z, M + rows * n, &right[z]);
         add_outer(count, (const double *)&left, (const double *)right, sum);
