@@ -106,51 +106,44 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     return b;
 }
 
-WIDE_BODY void compare_body(tl_batch *b)
+WIDE_BODY void compare_body(tl_batch *b, const wide8l *told)
 {
-    const wide8 square = b->sigma * b->sigma;
-    wide8 most = (wide8){0} + LEAST;
+    const wide8 square = b->sigma * b->sigma, none = (wide8){0} + (double)NAN;
+    wide8 most = (wide8){0} + LEAST, value = b->sigma;
     b->limit = square * square * (1.0 - ROUNDING);
     for (size_t k = 0; k < b->m; k++) most += b->split[k];
-    b->below = most < b->limit;
-    b->good &= (b->sigma > (wide8){0}) & (b->sigma < (wide8){0} + HUGE_VAL);
-    b->log_sigma = b->sigma;
-    wide_log(&b->log_sigma);
+    b->good &= *told & (b->sigma > (wide8){0}) & (b->sigma < (wide8){0} + HUGE_VAL);
+    const wide8l near = b->good & ~(most < b->limit);
+    b->below = !wide_any(&near);
+    wide_log(&value);
+    wide_choose(&b->good, &value, &none, &b->log_norm);
 }
-WIDE_VARIANTS(compare, (tl_batch * b), (b))
+WIDE_VARIANTS(compare, (tl_batch * b, const wide8l *told), (b, told))
 
-void tl_batch_norms(tl_batch *b, size_t count, const tl_batch_point *points)
+void tl_batch_norms(tl_batch *b, const tl_batch_points *points)
 {
-    bool gradient = false;
-    for (size_t l = 0; l < count; l++) gradient |= points[l].m && points[l].gx;
-    tl_batch_read(b, count, points);
-    const size_t md = b->m * b->d;
     wide8l told;
+    tl_batch_read(b, points);
+    const size_t md = b->m * b->d;
     tl_batch_all_blocks(b);
     tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->sigma, &told, b->work);
-    b->good &= told;
-    WIDE_CALL(compare, (b));
-    if (gradient) tl_batch_all_sides(b);
-    tl_batch_write(b, count, points);
+    WIDE_CALL(compare, (b, &told));
+    if (points->slopes) tl_batch_all_sides(b);
+    tl_batch_write(b, points);
 }
 
-static double lane_of(const wide8 *x, size_t lane)
+const double *tl_batch_log_norms(const tl_batch *b)
 {
-    return ((const double *)x)[lane];
-}
-
-double tl_batch_log_norm(const tl_batch *b, size_t lane)
-{
-    return ((const long long *)&b->good)[lane] ? lane_of(&b->log_sigma, lane) : (double)NAN;
+    return (const double *)&b->log_norm;
 }
 
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k)
 {
-    const double most = lane_of(&b->split[k], lane);
-    return !((most > LEAST ? most : LEAST) < lane_of(&b->limit, lane));
+    const double most = ((const double *)&b->split[k])[lane];
+    return !((most > LEAST ? most : LEAST) < ((const double *)&b->limit)[lane]);
 }
 
-bool tl_batch_none_exceeds(const tl_batch *b, size_t lane)
+bool tl_batch_none_exceeds(const tl_batch *b)
 {
-    return ((const long long *)&b->below)[lane];
+    return b->below;
 }

@@ -18,24 +18,28 @@ size_t tl_batch_atoms(const tl_layer *layer);
 tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max);
 void tl_batch_free(tl_batch *b);
 
-/* What a lane is asked, and where its answers go. */
+/* What lanes are asked, and where their answers go: rows of each. */
 typedef struct {
-    size_t m;                       /* 0: the lane holds nothing */
-    const double *x, *log_mass, *A; /* m x d, m; d x d in place of the head's, or NULL */
-    bool warm;                      /* v is a start for the right singular vector .. */
-    double *v;                      /* .. and becomes it, m x d; or NULL */
-    double *gx, *ga;                /* gradient of log norm: m x d, m; or both NULL, and gA */
-    double *gA;                     /* d x d (kind dot); or NULL */
-} tl_batch_point;
+    size_t count;                                   /* lanes in use, those from 0 on */
+    size_t m[TL_BATCH];                             /* 0: the lane holds nothing */
+    const double *x[TL_BATCH], *log_mass[TL_BATCH]; /* m x d, m */
+    const double *A[TL_BATCH];                      /* d x d in place of the head's, where turned */
+    double *v[TL_BATCH];                 /* m x d: a start for the right singular vector, zero for
+                                            none, which becomes that vector */
+    double *gx[TL_BATCH], *ga[TL_BATCH]; /* gradient of log norm, where slopes: m x d, m .. */
+    double *gA[TL_BATCH];                /* .. and, where slopes_A, d x d (kind dot) */
+    bool turned, slopes, slopes_A;
+} tl_batch_points;
 
-/* Up to TL_BATCH measures, each in its lane. */
-void tl_batch_norms(tl_batch *b, size_t count, const tl_batch_point *points);
-/* Of those measures: log of the norm, NAN where it has to be computed otherwise, and no answer is
- * written (far masses, logits that are no numbers or too large, a top that was not told). */
-double tl_batch_log_norm(const tl_batch *b, size_t lane);
+/* Up to TL_BATCH measures, each in its lane; one alone in all of them. No answer is written of
+ * lanes whose log norm is NAN. */
+void tl_batch_norms(tl_batch *b, const tl_batch_points *points);
+/* Of those measures: log of the norm, NAN where it has to be computed otherwise (far masses, logits
+ * that are no numbers or too large, a top that was not told). */
+const double *tl_batch_log_norms(const tl_batch *b);
 /* Whether the norm of the split block of atom k may be larger: ||S||_2^2 is at most ||S'S||_F. And
- * a quick answer for all atoms at once. */
+ * a quick answer for all atoms of all those lanes at once. */
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k);
-bool tl_batch_none_exceeds(const tl_batch *b, size_t lane);
+bool tl_batch_none_exceeds(const tl_batch *b);
 
 #endif

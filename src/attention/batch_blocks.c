@@ -61,9 +61,9 @@ WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, const wide8 *query, s
 }
 
 /* Row i: logits with log-masses less the largest, in P. */
-WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
+WIDE_BODY void logits(const tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *mass)
 {
-    const wide8 never = (wide8){0} - HUGE_VAL, none = {0};
+    const wide8 never = (wide8){0} - HUGE_VAL;
     wide8 *P = b->P + i * m, top = never;
     wide8l *first = b->first + i * m, seen = {0};
     wide8 query[BATCH_WIDTH], e[BATCH_ATOMS]; /* apart from b, so that they stay in registers */
@@ -71,9 +71,7 @@ WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
     for (size_t r = 0; r < d; r++) query[r] = (l2 ? b->query : b->q)[i * d + r];
     for (size_t l = 0; l < m; l++) {
         logit(b, d, l2, query, l, &e[l]);
-        e[l] += b->alpha[l];
-        const wide8l here = b->present[l] > none;
-        wide_choose(&here, &e[l], &never, &e[l]);
+        e[l] += mass[l];
         if (masked && !tl_layer_sees(b->layer, i, l)) e[l] = never;
         wide_largest(&e[l], &top);
     }
@@ -83,6 +81,16 @@ WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
         seen |= here;
         P[l] = e[l] - top;
     }
+}
+
+/* Two exponentials, one of them of zero. */
+WIDE_BODY void raise_two(wide8 *P, const wide8l *first)
+{
+    const wide8 one = 1.0 - (wide8){0};
+    wide8 other = P[0] + P[1];
+    wide_exp(&other);
+    wide_choose(&first[0], &one, &other, &P[0]);
+    wide_choose(&first[1], &one, &other, &P[1]);
 }
 
 /* Row i: P, R from exponentials in P. */
@@ -101,7 +109,9 @@ WIDE_BODY void shares(tl_batch *b, size_t m, size_t i, const wide8 *root, const 
 
 WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
 {
-    wide8 root[BATCH_ATOMS], inverse[BATCH_ATOMS], least = b->alpha[0], largest = least;
+    const wide8 never = (wide8){0} - HUGE_VAL, none = {0};
+    wide8 root[BATCH_ATOMS], inverse[BATCH_ATOMS], mass[BATCH_ATOMS];
+    wide8 least = b->alpha[0], largest = least;
     for (size_t l = 0; l < m; l++) {
         const wide8l less = b->alpha[l] < least;
         wide_choose(&less, &b->alpha[l], &least, &least);
@@ -110,6 +120,8 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
         if (l) wide_exp(&root[l]);
         inverse[l] = b->present[l] / root[l];
         root[l] *= b->present[l];
+        const wide8l here = b->present[l] > none;
+        wide_choose(&here, &b->alpha[l], &never, &mass[l]);
     }
     b->good &= largest - least <= (wide8){0} + FAR;
     if (l2)
@@ -117,8 +129,11 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
     else
         images(b, m, d);
     /* a row after the other would wait: all exponentials at once */
-    for (size_t i = 0; i < m; i++) logits(b, m, d, l2, i);
-    for (size_t k = 0; k < m * m; k++) wide_exp(&b->P[k]);
+    for (size_t i = 0; i < m; i++) logits(b, m, d, l2, i, mass);
+    if (m == 2)
+        for (size_t i = 0; i < m; i++) raise_two(b->P + i * m, b->first + i * m);
+    else
+        for (size_t k = 0; k < m * m; k++) wide_exp(&b->P[k]);
     for (size_t i = 0; i < m; i++) shares(b, m, i, root, inverse);
 }
 
@@ -131,10 +146,8 @@ WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
     wide8 values[BATCH_COORDINATES], keys[BATCH_COORDINATES], room[BATCH_COORDINATES];
     const size_t step = l2 ? d : 0;
     const wide8 *slope = batch_slopes(b, m, d, l2, i, room);
-    for (size_t a = 0; a < d; a++) {
-        batch_centre(m, p, first, d, b->val + a, values + a);
-        batch_centre(m, p, first, d, b->key + a, keys + a);
-    }
+    batch_centre(m, d, d, p, first, b->val, values);
+    batch_centre(m, d, d, p, first, b->key, keys);
     for (size_t a = 0; a < d; a++) {
         wide8 *S = b->S + (i * d + a) * d, *M = b->M + (i * d + a) * b->stride;
         wide8 cross[BATCH_WIDTH], map[BATCH_WIDTH], turn[BATCH_WIDTH]; /* in registers */
@@ -144,10 +157,11 @@ WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
             turn[c] = slope[c];
         }
         for (size_t l = 0; l < m; l++) {
-            const wide8 value = values[l * d + a], weighed = p[l] * value, share = r[l];
+            const wide8 value = values[l * d + a], weighed = p[l] * value, share = r[l],
+                        turned = share * value;
             batch_add(d, &weighed, keys + l * d, cross);
             for (size_t c = 0; c < d; c++)
-                M[l * d + c] = share * (map[c] + value * (l2 ? slope[l * step + c] : turn[c]));
+                M[l * d + c] = share * map[c] + turned * (l2 ? slope[l * step + c] : turn[c]);
         }
         batch_add_image_t(d, b->A, cross, S);
         for (size_t c = 0; c < d; c++) {
@@ -182,7 +196,9 @@ WIDE_BODY void blocks(tl_batch *b, size_t m, size_t d, bool l2)
 
 WIDE_BODY void all_blocks_told(tl_batch *b, bool known)
 {
-    BATCH_BY_SIZE(blocks, b, known);
+    tl_batch copy = *b; /* stores cannot change it: what it points to stays in registers */
+    BATCH_BY_SIZE(blocks, &copy, known);
+    b->good = copy.good;
 }
 WIDE_VARIANTS_TOLD(all_blocks, (tl_batch * b), (b, true), (b, false))
 

@@ -37,36 +37,49 @@ struct tl_batch {
     wide8 *M, *S;   /* joint block, m split blocks */
     wide8 *u, *v;   /* m x d */
     wide8 limit;    /* fourth power of the norm, less what is lost by rounding */
-    wide8l below;   /* where that of no split block comes near */
-    wide8 sigma, log_sigma; /* the norm */
+    bool below;     /* in no known lane that of a split block comes near */
+    wide8 sigma, log_norm; /* the norm; NAN: not known */
     wide8 *gx, *ga, *gA;
     bool turned;  /* A is not the head's */
+    bool even;    /* all lanes have m atoms */
     wide8 *pad;   /* rows of lanes with fewer atoms, and of what is not asked */
     wide8 *work;  /* of tl_top_batch */
     void *buffer; /* owns all of them */
 };
 
 /* The points into their lanes, and the answers out of them. */
-void tl_batch_read(tl_batch *b, size_t count, const tl_batch_point *points);
-void tl_batch_write(const tl_batch *b, size_t count, const tl_batch_point *points);
+void tl_batch_read(tl_batch *b, const tl_batch_points *points);
+void tl_batch_write(const tl_batch *b, const tl_batch_points *points);
 /* From tokens and masses to P, R, M, S and the fourth powers of split blocks. */
 void tl_batch_all_blocks(tl_batch *b);
 /* Gradient of u' J v / sigma into gx, ga, gA. */
 void tl_batch_all_sides(tl_batch *b);
 
-/* Less its value at the ref, then less the mean under p: exact however saturated the row is. Every
- * `step`-th vector of x, to the same places of out. */
-WIDE_BODY void batch_centre(size_t m, const wide8 *p, const wide8l *first, size_t step,
+/* Less its value at the ref, then less the mean under p: exact however saturated the row is. The
+ * first d of `stride` numbers of every atom, to the same places of out. */
+WIDE_BODY void batch_centre(size_t m, size_t d, size_t stride, const wide8 *p, const wide8l *first,
                             const wide8 *x, wide8 *out)
 {
-    wide8l at_ref = {0};
-    wide8 mean = {0};
-    for (size_t l = 0; l < m; l++) at_ref |= (wide8l)x[l * step] & first[l];
-    for (size_t l = 0; l < m; l++) {
-        out[l * step] = x[l * step] - (wide8)at_ref;
-        mean += p[l] * out[l * step];
+    wide8l at_ref[BATCH_WIDTH];
+    wide8 mean[BATCH_WIDTH];
+    for (size_t r = 0; r < d; r++) {
+        at_ref[r] = (wide8l){0};
+        mean[r] = (wide8){0};
     }
-    for (size_t l = 0; l < m; l++) out[l * step] -= mean;
+    for (size_t l = 0; l < m; l++) {
+        const wide8l here = first[l];
+        for (size_t r = 0; r < d; r++) at_ref[r] |= (wide8l)x[l * stride + r] & here;
+    }
+    for (size_t l = 0; l < m; l++) {
+        const wide8 weight = p[l];
+        for (size_t r = 0; r < d; r++) {
+            const wide8 off = x[l * stride + r] - (wide8)at_ref[r];
+            out[l * stride + r] = off;
+            mean[r] += weight * off;
+        }
+    }
+    for (size_t l = 0; l < m; l++)
+        for (size_t r = 0; r < d; r++) out[l * stride + r] -= mean[r];
 }
 
 /* out = W x, d known to the compiler here and below */

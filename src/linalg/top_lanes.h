@@ -33,13 +33,6 @@ WIDE_BODY size_t lanes_stride(size_t cols)
     return cols % 32 ? cols : cols + 4;
 }
 
-WIDE_BODY bool lanes_any(const wide8l *mask)
-{
-    long long any = 0;
-    for (size_t l = 0; l < 8; l++) any |= (*mask)[l];
-    return any != 0;
-}
-
 WIDE_BODY void lanes_root(wide8 *x)
 {
     for (size_t l = 0; l < 8; l++) (*x)[l] = sqrt((*x)[l]);

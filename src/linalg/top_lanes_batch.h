@@ -90,7 +90,7 @@ WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whol
         lanes_root(&reach);
         reach = 2.0 * (t->quotient + reach) - 1.0;
         const wide8l mask = t->open & ~t->told & (reach > zero) & (t->rest > zero);
-        if (!lanes_any(&mask)) break;
+        if (!wide_any(&mask)) break;
         lanes_ritz(t, &mask);
     }
     const wide8l left = t->open & ~t->told;

@@ -27,7 +27,7 @@ WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, wide8 *theta, wi
 {
     const wide8 zero = {0};
     wide8l moving = *wanted;
-    for (int step = 0; step < NEWTON && lanes_any(&moving); step++) {
+    for (int step = 0; step < NEWTON && wide_any(&moving); step++) {
         wide8 tail = zero, share[BASIS] = {{0}}, slope = 1.0 - zero, part = 1.0 - zero;
         wide8l inside = moving;
         for (size_t j = T->n; --j > 0;) {
@@ -102,7 +102,7 @@ WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
         V[j] = t->v[j];
         V[cols + j] = t->w[j] * inverse;
     }
-    while (T.n < most && lanes_any(&going)) {
+    while (T.n < most && wide_any(&going)) {
         const size_t k = T.n;
         lengthen(t, &T, V);
         wide_choose(&going, &T.diagonal[k], &zero, &T.diagonal[k]);

@@ -127,23 +127,23 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks, bool direct, bool whole)
     }
     t.F = l->work + square_room(blocks);
     const wide8l rough = l->open & ~l->told & (l->rest > SOME_REST - zero);
-    if (lanes_any(&rough)) lanes_climb(l, blocks, &rough);
+    if (wide_any(&rough)) lanes_climb(l, blocks, &rough);
     wide_largest(&zero, &l->apart);
     for (size_t round = 0; round < (n > 2 * TILE ? ROUNDS_MANY : ROUNDS_FEW); round++) {
         wide8 above;
         wide8l busy = l->open & ~l->told, mask;
-        if (!lanes_any(&busy)) return;
+        if (!wide_any(&busy)) return;
         trial(&t, &above);
         t.s = l->quotient + above;
         t.mean = ((double)n * t.s - 1.0) * (1.0 / ((double)n - 2.0));
         t.below = busy;
         factorise(&t, blocks);
         mask = t.below;
-        for (int more = 0; more < 2 && lanes_any(&mask); more++) again(&t, blocks, &mask, &mask);
+        for (int more = 0; more < 2 && wide_any(&mask); more++) again(&t, blocks, &mask, &mask);
         const wide8l low = busy & ~t.below, lost = low & (above * above >= l->rest);
         wide_choose(&low, &above, &zero, &t.far);
         wide_choose(&low, &zero, &l->apart, &l->apart);
-        if (lanes_any(&lost)) away(&t, blocks, &lost, round);
+        if (wide_any(&lost)) away(&t, blocks, &lost, round);
     }
 }
 

@@ -39,7 +39,7 @@ WIDE_BODY void begin_unit(top_lanes *t)
     const wide8l warm = (square >= least) & (square <= most), cold = t->open & ~warm;
     lanes_rsqrt(&square, &unit);
     lanes_set(t->cols, &warm, t->v, &unit, t->v);
-    if (lanes_any(&cold)) begin_cold(t, &cold);
+    if (wide_any(&cold)) begin_cold(t, &cold);
 }
 
 /* v, and what it tells: by M and M', or through G of `blocks`, which is made here. */
@@ -57,7 +57,7 @@ WIDE_BODY void begin(top_lanes *t, size_t blocks)
         lanes_scaled(t, t->back, &quotient);
     }
     const wide8l poor = t->open & ~(POOR * (double)t->rows * quotient >= 1.0 - (wide8){0});
-    if (lanes_any(&poor)) {
+    if (wide_any(&poor)) {
         begin_cold(t, &poor);
         lanes_apply(t, blocks, t->v, t->back, &quotient);
     }

@@ -34,6 +34,14 @@ WIDE_BODY void wide_choose(const wide8l *mask, const wide8 *a, const wide8 *b, w
     *out = (wide8)(((wide8l)*a & *mask) | ((wide8l)*b & ~*mask));
 }
 
+/* Whether any lane has a bit. */
+WIDE_BODY int wide_any(const wide8l *mask)
+{
+    long long any = 0;
+    for (size_t l = 0; l < 8; l++) any |= (*mask)[l];
+    return any != 0;
+}
+
 /* The larger lanes. */
 WIDE_BODY void wide_largest(const wide8 *x, wide8 *largest)
 {

@@ -13,7 +13,7 @@ WIDE_BODY void wide_exp(wide8 *x)
 {
     const double round = 0x1.8p52;
     const wide8 shifted = *x * 0x1.71547652b82fep0 + round, k = shifted - round;
-    const wide8l scale = (((wide8l)shifted + 1023) << 52) & ~(wide8l)(*x < -708.0);
+    const wide8l scale = ((wide8l)shifted + 1023) << 52;
     const wide8 r = (*x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
     const wide8 r2 = r * r, r4 = r2 * r2;
     const wide8 low = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));

@@ -53,7 +53,7 @@ typedef struct {
     tl_jacobian *J;
     tl_gkl *gkl;
     double *M;      /* joint block, when it is small */
-    double *u, *v;  /* top pair of the last evaluation: the next start */
+    double *u, *v;  /* top pair of the last evaluation outside of lanes: the next start */
     double sigma;   /* its value, in the units of J's running scale */
     size_t warm_m;  /* atoms it belongs to; 0: none */
     double log_one; /* a mass of one token, or a rounding more; mean field: -infinity */
@@ -63,7 +63,7 @@ typedef struct {
     tl_sums sums;         /* norms other than the spectral one */
     size_t rows, cols;
     uint64_t used, budget;
-    uint64_t steps;     /* of Lanczos or inverse iteration, over all single evaluations */
+    uint64_t steps;     /* of Lanczos or inverse iteration, of evaluations outside of lanes */
     tl_batch *batch;    /* NULL: several points are evaluated one by one */
     size_t batch_atoms; /* points with more are so in any case; 0: all are */
     double target;      /* of a measurement: the log of the objective that is waited for .. */
@@ -97,7 +97,8 @@ typedef struct {
     tl_status status;
 } tl_evaluation;
 
-/* At most TL_BATCH of them, in the lanes of `wide` where that is faster. */
+/* At most TL_BATCH of them, in the lanes of `wide` where that is faster. All points have an A or
+ * none, and gradients are asked of all or of none. */
 void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e);
 
 /* The part of tl_evaluate that is for norms other than the spectral one, J set: log of the norm
@@ -129,7 +130,7 @@ void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
  * bound. Where parts is not NULL, its singular vectors and values as of tl_spectral_parts; it holds
  * those of a matrix nearby, or zeros. */
 TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts);
-/* Singular vectors and values of A, which tl_spectral_tangent needs: U (d x d), V' (d x d), d
+/* Singular vectors and values of A, which tl_spectral_tangent needs: U' (d x d), V' (d x d), d
  * values. */
 size_t tl_spectral_parts_size(size_t d);
 TL_MUST_USE tl_status tl_spectral_parts(size_t d, const double *A, double *parts);
@@ -138,6 +139,8 @@ typedef struct {
     size_t count;
     double *left, *right;
 } tl_pressed;
+/* How many singular values are at the bound. */
+size_t tl_spectral_active(size_t d, double bound, const double *parts);
 /* Removes from the gradient G at A what only pushes out of the spectral ball (projection to its
  * tangent cone). pressed: along which pairs that was; may be NULL. */
 TL_MUST_USE tl_status tl_spectral_tangent(size_t d, double bound, const double *parts, double *G,

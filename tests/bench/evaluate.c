@@ -57,10 +57,10 @@ static void answer_init(answer *a, size_t m, size_t d)
 
 static void evaluate_ours(bench *b, const tl_point *p)
 {
-    tl_value value;
-    require(!tl_evaluate(&b->ev, p, &value, b->ours.gx, b->ours.ga, b->ours.gA),
-            "the search's evaluation failed");
-    b->ours.log_value = value.log_value;
+    b->lane[0].p = p;
+    tl_evaluate_all(&b->ev, 1, b->lane);
+    require(!b->lane[0].status, "the search's evaluation failed");
+    b->ours.log_value = b->lane[0].value.log_value;
 }
 
 static void evaluate_dense(bench *b, const tl_point *p)
@@ -123,7 +123,6 @@ static void bench_init(bench *b, uint64_t seed)
     b->M = doubles(md * md + md);
     b->u = doubles(md);
     b->v = doubles(md);
-    answer_init(&b->ours, m, d);
     answer_init(&b->dense, m, d);
     require(b->points && !tl_evaluator_init(&b->ev, &b->base.problem, m, UINT64_MAX, NULL) &&
                 !tl_evaluator_widen(&b->ev) && !tl_layer_copy(&b->layer, b->base.layer) &&
@@ -137,6 +136,7 @@ static void bench_init(bench *b, uint64_t seed)
                                      .gx = doubles(md),
                                      .ga = doubles(m),
                                      .gA = doubles(d * d)};
+    b->ours = (answer){0.0, b->lane[0].gx, b->lane[0].ga, b->lane[0].gA};
     for (size_t i = 0; i < b->count; i++) {
         require(tl_point_init(&b->points[i], m, d, true), "out of memory");
         if (i == 0)
@@ -169,7 +169,6 @@ static void bench_clear(bench *b)
         free(b->lane[j].ga);
         free(b->lane[j].gA);
     }
-    answer_clear(&b->ours);
     answer_clear(&b->dense);
     bench_problem_clear(&b->base);
 }
@@ -226,20 +225,24 @@ static void compare_beside(bench *b, worst *w)
 static void compare(bench *b)
 {
     worst w = {0.0, 0.0};
-    const uint64_t before = b->ev.steps;
+    uint64_t counted = 0;
+    tl_value value;
     for (size_t i = 0; i < b->count; i++) {
         evaluate_ours(b, &b->points[i]);
         evaluate_dense(b, &b->points[i]);
         differ(b, b->ours.log_value, b->ours.gx, b->ours.ga, b->ours.gA, &w);
         print_point(b, &b->points[i]);
+        counted -= b->ev.steps; /* lanes count none */
+        require(!tl_evaluate(&b->ev, &b->points[i], &value, NULL, NULL, NULL),
+                "the search's evaluation failed");
+        counted += b->ev.steps;
     }
-    const double steps = (double)(b->ev.steps - before) / (double)b->count;
+    const double steps = (double)counted / (double)b->count;
     compare_beside(b, &w);
     b->needed = bound_evaluation(b->m, b->d, TL_TOP_SMALL, steps);
     printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
-           "\"operations\": %.6g, \"lanes\": %zu, \"blas\": \"%s\", \"version\": \"%s\", "
-           "\"compiler\": "
-           "\"%s\"}\n",
+           "\"operations\": %.6g, \"lanes\": %zu, \"blas\": \"%s\", "
+           "\"version\": \"%s\", \"compiler\": \"%s\"}\n",
            w.value, w.gradient, steps, bound_operations(&b->needed), b->lanes, tl_blas_provider(),
            tl_version(), tl_compiler());
     fflush(stdout);
@@ -285,14 +288,11 @@ int main(int argc, char **argv)
             bound_print(&b.needed, &costs);
             continue;
         }
-        if (!strcmp(word, "beside")) {
-            printf("%.9g\n", walk_beside(&b, count));
-            fflush(stdout);
-            continue;
-        }
-        require((!strcmp(word, "ours") || !strcmp(word, "dense")) && count && count <= b.count,
+        const bool beside = !strcmp(word, "beside"), dense = !strcmp(word, "dense");
+        require(beside || ((dense || !strcmp(word, "ours")) && count && count <= b.count),
                 "expected ours or dense, and how many points");
-        printf("%.9g\n", walk(&b, count, strcmp(word, "ours") ? evaluate_dense : evaluate_ours));
+        printf("%.9g\n", beside ? walk_beside(&b, count)
+                                : walk(&b, count, dense ? evaluate_dense : evaluate_ours));
         fflush(stdout);
     }
     bench_clear(&b);
