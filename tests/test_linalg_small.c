@@ -28,34 +28,33 @@ static void draw_matrix(gsl_rng *rng, size_t d, int shape, double *a)
     if (shape == 3) memset(a, 0, d * d * sizeof *a);
 }
 
-/* Largest deviation of x x' from the identity over rows (columns where `columns`). */
-static double defect(size_t d, const double *x, bool columns)
+/* Largest deviation of x x' from the identity. */
+static double defect(size_t d, const double *x)
 {
     double worst = 0;
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             double sum = i == j ? -1 : 0;
-            for (size_t r = 0; r < d; r++)
-                sum += columns ? x[r * d + i] * x[r * d + j] : x[i * d + r] * x[j * d + r];
+            for (size_t r = 0; r < d; r++) sum += x[i * d + r] * x[j * d + r];
             worst = fmax(worst, fabs(sum));
         }
     return worst;
 }
 
-/* Of the factors from near, or NULL; u: the left one. */
-static double svd_error(size_t d, const double *a, const double *near, double *u)
+/* Of the factors from near, or NULL; ut: the left one. */
+static double svd_error(size_t d, const double *a, const double *near, double *ut)
 {
     double sigma[TL_SVD_SMALL], vt[MOST], lapack[TL_SVD_SMALL];
-    if (tl_svd_small(d, a, near, u, sigma, vt) || tl_svd_dense(d, d, a, lapack, NULL, NULL))
+    if (tl_svd_small(d, a, near, ut, sigma, vt) || tl_svd_dense(d, d, a, lapack, NULL, NULL))
         return HUGE_VAL;
     const double unit = 16 * (double)d * DBL_EPSILON;
-    double worst = fmax(defect(d, u, true), defect(d, vt, false)) / unit;
+    double worst = fmax(defect(d, ut), defect(d, vt)) / unit;
     for (size_t i = 0; i < d; i++) {
         if (i && sigma[i] > sigma[i - 1]) return HUGE_VAL;
         if (lapack[0] > 0) worst = fmax(worst, fabs(sigma[i] - lapack[i]) / lapack[0] / unit);
         for (size_t j = 0; j < d; j++) {
             double sum = 0;
-            for (size_t k = 0; k < d; k++) sum += u[i * d + k] * sigma[k] * vt[k * d + j];
+            for (size_t k = 0; k < d; k++) sum += ut[k * d + i] * sigma[k] * vt[k * d + j];
             if (lapack[0] > 0)
                 worst = fmax(worst, fabs(sum - a[i * d + j]) / lapack[0] / unit);
             else

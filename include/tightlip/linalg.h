@@ -61,13 +61,14 @@ TL_MUST_USE tl_status tl_norm2_dense(size_t rows, size_t cols, const double *a, 
 TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, double *u,
                                   double *sigma, double *vt);
 
-/* The same for a small square matrix (d <= TL_SVD_SMALL) by one-sided Jacobi rotations: no
- * allocation, no LAPACK, singular values and orthogonality to a few units of rounding of the norm.
- * near: u of a matrix nearby, where rotations begin, may be u itself; NULL, or anything that is not
- * orthogonal to 1e-9: at the identity. Errors: TL_ERR_LIMIT (d too large), TL_ERR_NUMERIC (not
- * finite). Cost: O(d^3), about five sweeps, two or three from nearby. */
+/* The same for a small square matrix (d <= TL_SVD_SMALL), but u transposed: a = sum_i sigma_i ut_i
+ * vt_i', rows of ut and vt. By one-sided Jacobi rotations: no allocation, no LAPACK, singular
+ * values and orthogonality to a few units of rounding of the norm. near: ut of a matrix nearby,
+ * where rotations begin, may be ut itself; NULL, or anything that is not orthogonal to 1e-9: at the
+ * identity. Errors: TL_ERR_LIMIT (d too large), TL_ERR_NUMERIC (not finite). Cost: O(d^3), about
+ * five sweeps, two or three from nearby. */
 enum { TL_SVD_SMALL = 8 };
-TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, const double *near, double *u,
+TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut,
                                    double *sigma, double *vt);
 
 /* Top singular triple of M (rows x cols, cols <= TL_TOP_SMALL) by inverse iteration from v (a

@@ -17,6 +17,9 @@ enum { SWEEPS_MAX = 40 };
  * matrices are scaled. */
 static const double LEAST = 1e-40;
 
+/* Squares of lengths that have all their digits. */
+static const double LEAST_SQUARE = DBL_MIN / DBL_EPSILON;
+
 /* Its square is below rounding. */
 static const double SMALL = 1e-8;
 
@@ -85,7 +88,7 @@ WIDE_BODY void begin_near(size_t d, size_t lanes, const double *near, double *ro
     double turn[TL_SVD_SMALL * TL_SVD_SMALL];
     const size_t step = 2 * lanes;
     for (size_t i = 0; i < d; i++)
-        for (size_t r = 0; r < d; r++) U[i * lanes + r] = near[r * d + i];
+        for (size_t r = 0; r < d; r++) U[i * lanes + r] = near[i * d + r];
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
             const double off = vec_dot(lanes, U + i * lanes, U + j * lanes) - (double)(i == j);
@@ -102,33 +105,6 @@ WIDE_BODY void begin_near(size_t d, size_t lanes, const double *near, double *ro
     }
 }
 
-/* near: NULL or as for tl_svd_small. */
-WIDE_BODY void decompose(size_t d, size_t lanes, const double *near, double *rows)
-{
-    if (near) begin_near(d, lanes, near, rows);
-    sweep(d, lanes, rows);
-}
-
-WIDE_BODY void sweeps_body(size_t d, const double *near, double *rows)
-{
-    switch (d) {
-    case 0:
-        break;
-    case 2: /* one rotation, wherever it begins */
-        sweep(2, 2, rows);
-        break;
-    case 3:
-        decompose(3, 4, near, rows);
-        break;
-    case 4:
-        decompose(4, 4, near, rows);
-        break;
-    default:
-        decompose(d, 8, near, rows);
-    }
-}
-WIDE_VARIANTS(sweeps, (size_t d, const double *near, double *rows), (d, near, rows))
-
 /* y = 2^exponent x */
 static void scale(size_t count, int exponent, const double *x, double *y)
 {
@@ -137,22 +113,12 @@ static void scale(size_t count, int exponent, const double *x, double *y)
     for (size_t i = 0; i < count; i++) y[i] = whole ? factor * x[i] : ldexp(x[i], exponent);
 }
 
-/* Largest first. */
-static void sort_rows(size_t d, size_t step, double *sigma, double *rows)
+WIDE_BODY void swap_rows(size_t count, double *x, double *y)
 {
-    for (size_t i = 0; i + 1 < d; i++) {
-        size_t top = i;
-        for (size_t j = i + 1; j < d; j++)
-            if (sigma[j] > sigma[top]) top = j;
-        if (top == i) continue;
-        const double s = sigma[i];
-        sigma[i] = sigma[top];
-        sigma[top] = s;
-        for (size_t r = 0; r < step; r++) {
-            const double x = rows[i * step + r];
-            rows[i * step + r] = rows[top * step + r];
-            rows[top * step + r] = x;
-        }
+    for (size_t r = 0; r < count; r++) {
+        const double held = x[r];
+        x[r] = y[r];
+        y[r] = held;
     }
 }
 
@@ -174,21 +140,78 @@ static void complete(size_t d, size_t i, double *vt)
     }
 }
 
-tl_status tl_svd_small(size_t d, const double *a, const double *near, double *u, double *sigma,
-                       double *vt)
+/* What the widths of a decomposition share. */
+typedef struct {
+    const double *a, *near;
+    double *ut, *sigma, *vt;
+    size_t rank; /* of sigma those above rounding, which come first */
+} small_svd;
+
+WIDE_BODY void decompose(size_t d, size_t lanes, small_svd *s)
 {
     _Alignas(64) double rows[ROOM];
+    const size_t step = 2 * lanes;
+    double sigma[TL_SVD_SMALL];
+    for (size_t i = 0; i < d; i++) {
+        double *W = rows + i * step;
+        for (size_t r = 0; r < step; r++) W[r] = r < d ? s->a[i * d + r] : (double)(r == lanes + i);
+    }
+    if (s->near && d > 2) begin_near(d, lanes, s->near, rows); /* two: one rotation in any case */
+    sweep(d, lanes, rows);
+    for (size_t i = 0; i < d; i++) {
+        const double *W = rows + i * step;
+        const double square = vec_dot(lanes, W, W);
+        sigma[i] = square >= LEAST_SQUARE ? sqrt(square) : tl_nrm2_from(lanes, W, square);
+    }
+    s->rank = 0;
+    for (size_t i = 0; i < d; i++) {
+        size_t top = i;
+        for (size_t j = i + 1; j < d; j++)
+            if (sigma[j] > sigma[top]) top = j;
+        if (top > i) {
+            swap_rows(1, sigma + i, sigma + top);
+            swap_rows(step, rows + i * step, rows + top * step);
+        }
+        s->sigma[i] = sigma[i];
+        const double *W = rows + i * step;
+        for (size_t r = 0; r < d; r++) s->ut[i * d + r] = W[lanes + r];
+        if (!(sigma[i] > DBL_EPSILON * sigma[0])) continue;
+        for (size_t r = 0; r < d; r++) s->vt[i * d + r] = W[r] / sigma[i];
+        s->rank = i + 1;
+    }
+}
+
+WIDE_BODY void decomposed_body(size_t d, small_svd *s)
+{
+    switch (d) {
+    case 2:
+        decompose(2, 2, s);
+        break;
+    case 3:
+        decompose(3, 4, s);
+        break;
+    case 4:
+        decompose(4, 4, s);
+        break;
+    default:
+        decompose(d, 8, s);
+    }
+}
+WIDE_VARIANTS(decomposed, (size_t d, small_svd *s), (d, s))
+
+tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut, double *sigma,
+                       double *vt)
+{
     double scaled[TL_SVD_SMALL * TL_SVD_SMALL];
     if (d > TL_SVD_SMALL) return TL_ERR_LIMIT;
     if (d == 1 && isfinite(a[0])) {
-        u[0] = 1.0;
+        ut[0] = 1.0;
         sigma[0] = fabs(a[0]);
         vt[0] = copysign(1.0, a[0]);
         return TL_OK;
     }
-    const size_t lanes = d <= 2 ? 2 : d <= 4 ? 4 : 8, step = 2 * lanes;
+    small_svd s = {.a = a, .near = near, .ut = ut, .sigma = sigma, .vt = vt};
     const double square = vec_dot(d * d, a, a);
-    const double *w = a;
     int exponent = 0;
     if (!(square >= LEAST && square <= 1.0 / LEAST)) {
         double largest = 0.0;
@@ -196,23 +219,10 @@ tl_status tl_svd_small(size_t d, const double *a, const double *near, double *u,
         for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
         if (largest > 0.0) (void)frexp(largest, &exponent);
         scale(d * d, -exponent, a, scaled);
-        w = scaled;
+        s.a = scaled;
     }
-    memset(rows, 0, d * step * sizeof *rows);
-    for (size_t i = 0; i < d; i++) {
-        for (size_t r = 0; r < d; r++) rows[i * step + r] = w[i * d + r];
-        rows[i * step + lanes + i] = 1.0;
-    }
-    WIDE_CALL(sweeps, (d, near, rows));
-    for (size_t i = 0; i < d; i++) sigma[i] = tl_nrm2(lanes, rows + i * step);
-    sort_rows(d, step, sigma, rows);
-    for (size_t i = 0; i < d; i++) {
-        if (sigma[i] > DBL_EPSILON * sigma[0])
-            for (size_t r = 0; r < d; r++) vt[i * d + r] = rows[i * step + r] / sigma[i];
-        else
-            complete(d, i, vt);
-        for (size_t r = 0; r < d; r++) u[r * d + i] = rows[i * step + lanes + r];
-    }
+    if (d) WIDE_CALL(decomposed, (d, &s));
+    for (size_t i = s.rank; i < d; i++) complete(d, i, vt);
     if (exponent) scale(d, exponent, sigma, sigma);
     return TL_OK;
 }

@@ -73,8 +73,10 @@ tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
     for (size_t k = 0; problem->n && !p->integral && k < p->m; k++)
         if (p->log_mass[k] <= ev->log_one && q->normal[at.mass + k] < 0.0) step[at.mass + k] = 0.0;
     if (!p->A) return TL_OK;
-    const tl_status status =
-        tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A, NULL);
+    tl_status status = TL_OK;
+    /* those that are pressed stay where they are; others may go in */
+    if (q->pressed.count < tl_spectral_active(p->d, problem->norm_a, q->parts))
+        status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, step + at.A, NULL);
     return status ? status : tl_spectral_keep(p->d, &q->pressed, step + at.A);
 }
 
@@ -84,7 +86,7 @@ tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from, 
     const tl_layout at = tl_layout_of(&from->at);
     tl_point *p = &to->at;
     tl_point_copy(p, &from->at);
-    if (p->A) memcpy(to->parts, from->parts, p->d * p->d * sizeof(double)); /* U */
+    if (p->A) memcpy(to->parts, from->parts, p->d * p->d * sizeof(double)); /* U' */
     for (size_t i = 0; i < at.mass; i++) p->x[i] += t * problem->domain->scale * step[i];
     for (size_t k = 0; k < p->m && !p->integral; k++) p->log_mass[k] += t * step[at.mass + k];
     for (size_t i = at.A; i < at.dim; i++) p->A[i - at.A] += t * problem->norm_a * step[i];

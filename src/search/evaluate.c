@@ -172,19 +172,19 @@ static size_t split_value(tl_evaluator *ev, const tl_point *p, double floor, dou
 {
     const size_t out = ev->layer->out, d = ev->layer->d;
     const bool small = out == d && d <= TL_SVD_SMALL;
-    double u[TL_SVD_SMALL * TL_SVD_SMALL], vt[TL_SVD_SMALL * TL_SVD_SMALL], norm[TL_SVD_SMALL];
+    double ut[TL_SVD_SMALL * TL_SVD_SMALL], vt[TL_SVD_SMALL * TL_SVD_SMALL], norm[TL_SVD_SMALL];
     size_t which = p->m;
     *sigma = floor;
     for (size_t k = 0; k < p->m; k++) {
         if (!tl_may_split(ev, p, k) || tl_jacobian_split(ev->J, k, ev->S)) continue;
         if (!(tl_nrm2(out * d, ev->S) > *sigma)) continue; /* squares may leave the range */
-        const tl_status status =
-            small ? tl_svd_small(d, ev->S, NULL, u, norm, vt) : tl_norm2_dense(out, d, ev->S, norm);
+        const tl_status status = small ? tl_svd_small(d, ev->S, NULL, ut, norm, vt)
+                                       : tl_norm2_dense(out, d, ev->S, norm);
         if (status || !(norm[0] > *sigma)) continue;
         *sigma = norm[0];
         which = k;
         for (size_t i = 0; small && i < d; i++) {
-            ev->su[i] = u[i * d];
+            ev->su[i] = ut[i];
             ev->sv[i] = vt[i];
         }
     }
