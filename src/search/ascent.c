@@ -12,11 +12,12 @@
 
 #include "search/ascent.h"
 
-enum { MEMORY = TL_ASCENT_MEMORY, TRIALS = 12, ENOUGH = 4, STALLS = 2, VECTORS = 9 };
+enum { TRIALS = 12, ENOUGH = 4, STALLS = 2, VECTORS = 9 };
 static const double ARMIJO = 1e-4, WOLFE = 0.9, EXPAND = 2.5;
 static const double FIRST_STEP = 0.3;    /* length of a step while no curvature is known */
 static const double MAX_STEP = 1.0;      /* of a token, in radii, and of A, in bounds */
 static const double MAX_MASS_STEP = 4.0; /* of a log-mass */
+static const double CLIMB = 1e-10;       /* the least cosine of a direction with the gradient */
 /* Logs of norms of size e^700 resolve 1e-13; smaller gains than ten of it mean nothing. */
 static const double RESOLUTION = 1e-12;
 
@@ -34,12 +35,13 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
 {
     tl_ascent *a = calloc(1, sizeof *a);
     if (!a) return TL_ERR_MEMORY;
-    const size_t dim = capacity * d + capacity + (with_a ? d * d : 0);
+    const size_t dim = tl_curvature_stride(capacity * d + capacity + (with_a ? d * d : 0));
     const size_t parts = with_a ? tl_spectral_parts_size(d) : 0, pairs = with_a ? 2 * d * d : 0;
     bool ok = tl_point_init(&a->here.at, capacity, d, with_a);
     ok = tl_point_init(&a->trial.at, capacity, d, with_a) && ok;
     ok = tl_point_init(&a->kept.at, capacity, d, with_a) && ok;
-    a->buffer = calloc((VECTORS + 2 * MEMORY + 1) * dim + 3 * (parts + pairs), sizeof(double));
+    a->vectors = (VECTORS + 1 + 2 * TL_CURVATURE_PAIRS) * dim;
+    a->buffer = calloc(a->vectors + 3 * (parts + pairs), sizeof(double));
     if (!ok || !a->buffer) {
         tl_ascent_free(a);
         return TL_ERR_MEMORY;
@@ -48,11 +50,10 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
         &a->here.g, &a->trial.g, &a->kept.g, &a->here.normal, &a->trial.normal, &a->kept.normal,
         &a->step,   &a->s,       &a->y};
     for (size_t i = 0; i < VECTORS; i++) *vectors[i] = a->buffer + i * dim;
-    a->S = a->buffer + VECTORS * dim;
-    a->Y = a->S + MEMORY * dim;
+    a->v = a->buffer + VECTORS * dim;
+    a->pairs = a->v + dim;
     tl_place *const places[3] = {&a->here, &a->trial, &a->kept};
-    a->v = a->Y + MEMORY * dim;
-    double *next = a->v + dim;
+    double *next = a->buffer + a->vectors;
     for (size_t i = 0; with_a && i < 3; i++, next += parts + pairs) {
         places[i]->parts = next;
         places[i]->pressed = (tl_pressed){0, next + parts, next + parts + d * d};
@@ -61,34 +62,20 @@ tl_status tl_ascent_alloc(tl_ascent **out, size_t capacity, size_t d, bool with_
     return TL_OK;
 }
 
-/* Two-loop recursion for the ascent direction; falls back to the gradient when it does not climb.
- * *climb: the slope along it. */
+/* The ascent direction; falls back to the gradient when it does not climb. *climb: the slope along
+ * it. */
 static tl_status direction(tl_ascent *a, const tl_evaluator *ev, double *climb)
 {
-    const size_t dim = tl_layout_of(&a->here.at).dim;
-    double alpha[MEMORY] = {0};
-    memcpy(a->step, a->here.g, dim * sizeof(double));
-    for (size_t i = 0; i < a->used; i++) {
-        const size_t j = (a->next + MEMORY - 1 - i) % MEMORY;
-        alpha[j] = a->rho[j] * tl_dot(dim, a->S + j * dim, a->step);
-        tl_axpy(dim, -alpha[j], a->Y + j * dim, a->step);
+    const size_t dim = a->known.dim;
+    double of[3]; /* of step and gradient */
+    if (a->known.used) {
+        tl_curvature_step(&a->known, a->here.g, a->step);
+        const tl_status status = tl_place_keep(ev, &a->here, a->step, a->y);
+        tl_curvature_products(&a->known, a->step, a->here.g, of);
+        *climb = of[1];
+        if (status || *climb > CLIMB * sqrt(of[0]) * sqrt(of[2])) return status;
     }
-    if (a->used) {
-        const size_t j = (a->next + MEMORY - 1) % MEMORY;
-        const double yy = tl_dot(dim, a->Y + j * dim, a->Y + j * dim);
-        const double gamma = 1.0 / (a->rho[j] * yy);
-        for (size_t i = 0; i < dim; i++) a->step[i] *= gamma;
-    }
-    for (size_t i = a->used; i-- > 0;) {
-        const size_t j = (a->next + MEMORY - 1 - i) % MEMORY;
-        const double beta = a->rho[j] * tl_dot(dim, a->Y + j * dim, a->step);
-        tl_axpy(dim, alpha[j] - beta, a->S + j * dim, a->step);
-    }
-    const tl_status status = a->used ? tl_place_keep(ev, &a->here, a->step, a->y) : TL_OK;
-    *climb = tl_dot(dim, a->step, a->here.g);
-    if (status || (a->used && *climb > 1e-10 * tl_nrm2(dim, a->step) * tl_nrm2(dim, a->here.g)))
-        return status;
-    a->used = 0;
+    tl_curvature_forget(&a->known);
     memcpy(a->step, a->here.g, dim * sizeof(double));
     const double length = tl_nrm2(dim, a->step), most = FIRST_STEP;
     for (size_t i = 0; length > most && i < dim; i++) a->step[i] *= most / length;
@@ -111,19 +98,12 @@ static double step_limit(const tl_ascent *a)
     return fmin(MAX_STEP / fmax(x, A), MAX_MASS_STEP / mass); /* zeros: no limit */
 }
 
-/* Keeps the pair (s, y) when it shows negative curvature along the path, as a maximum needs. */
+/* What the line search has seen of the curvature. */
 static void remember(tl_ascent *a, const tl_search_problem *problem)
 {
-    const size_t dim = tl_layout_of(&a->here.at).dim;
     tl_place_difference(problem, &a->kept.at, &a->here.at, a->s);
-    for (size_t i = 0; i < dim; i++) a->y[i] = a->here.g[i] - a->kept.g[i];
-    const double sy = tl_dot(dim, a->s, a->y);
-    if (!(sy > 1e-10 * tl_nrm2(dim, a->s) * tl_nrm2(dim, a->y)) || !isfinite(1.0 / sy)) return;
-    memcpy(a->S + a->next * dim, a->s, dim * sizeof(double));
-    memcpy(a->Y + a->next * dim, a->y, dim * sizeof(double));
-    a->rho[a->next] = 1.0 / sy;
-    a->next = (a->next + 1) % MEMORY;
-    if (a->used < MEMORY) a->used++;
+    for (size_t i = 0; i < a->known.dim; i++) a->y[i] = a->here.g[i] - a->kept.g[i];
+    tl_curvature_learn(&a->known, a->s, a->y);
 }
 
 static void swap_places(tl_place *p, tl_place *q)
@@ -160,7 +140,7 @@ static tl_status set_out(tl_ascent *a, const tl_evaluator *ev)
 {
     const tl_status status = direction(a, ev, &a->climb);
     if (status) return status;
-    a->plain = a->used == 0;
+    a->plain = a->known.used == 0;
     a->gained = false;
     a->begin = a->low_value = a->here.at.value;
     a->limit = step_limit(a);
@@ -185,7 +165,7 @@ static tl_status search_line(tl_ascent *a, const tl_search_problem *problem, dou
     }
     swap_places(&a->trial, &a->kept);
     a->gained = true;
-    a->slope = tl_dot(tl_layout_of(&a->here.at).dim, a->kept.g, a->step);
+    a->slope = tl_dot(a->known.dim, a->kept.g, a->step);
     if (!(a->slope > WOLFE * a->climb) || a->t >= a->limit) return TL_OK;
     a->low = a->t;
     a->low_value = value;
@@ -198,7 +178,7 @@ static bool arrive(tl_ascent *a, const tl_search_problem *problem)
 {
     if (!a->gained && a->plain) return false;
     if (!a->gained) {
-        a->used = 0; /* try the plain gradient before giving up */
+        tl_curvature_forget(&a->known); /* try the plain gradient before giving up */
         return a->left > 0;
     }
     const double gain = a->kept.at.value - a->here.at.value;
@@ -211,11 +191,13 @@ static bool arrive(tl_ascent *a, const tl_search_problem *problem)
 void tl_ascent_begin(tl_ascent *a, tl_evaluator *ev, const tl_point *p, uint64_t evaluations)
 {
     a->ev = ev;
-    a->used = a->next = a->warm = 0;
+    a->warm = 0;
     a->gained = false;
     a->stalls = 0;
     a->left = evaluations;
     tl_point_copy(&a->here.at, p);
+    memset(a->buffer, 0, a->vectors * sizeof(double)); /* behind the entries of p too */
+    tl_curvature_begin(&a->known, tl_layout_of(p).dim, a->pairs);
     a->awaited = evaluations ? &a->here : NULL;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SEARCH_ASCENT_H
 #define SEARCH_ASCENT_H
 
+#include "search/curvature.h"
 #include "search/internal.h"
 
 /* Vectors have one entry for each coordinate of a token, log-mass and entry of A. */
@@ -34,18 +35,15 @@ TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_p
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
                          double *s);
 
-enum { TL_ASCENT_MEMORY = 8 };
-
 /* An ascent goes from one evaluation to the next: it says what place it waits for, so that several
  * ascents can be evaluated side by side. */
 struct tl_ascent {
     tl_evaluator *ev; /* whose evaluations it takes */
     tl_place here, trial, kept;
     tl_place *awaited;    /* NULL: at its end */
-    double *step, *s, *y; /* dim each */
-    double *S, *Y;        /* TL_ASCENT_MEMORY x dim */
-    double rho[TL_ASCENT_MEMORY];
-    size_t used, next;
+    double *step, *s, *y; /* with zeros behind, as of known */
+    tl_curvature known;
+    double *pairs; /* of known */
     uint64_t left; /* evaluations */
     int stalls;
     /* of the line search */
@@ -56,7 +54,8 @@ struct tl_ascent {
     bool plain, gained; /* along the gradient; kept is a place above */
     double *v;          /* right singular vector of the last evaluation, */
     size_t warm;        /* of so many atoms */
-    double *buffer;     /* owns all vectors */
+    size_t vectors;     /* entries of all of them */
+    double *buffer;     /* owns them, and parts of A */
 };
 
 /* The awaited place is evaluated with this status. */
