@@ -80,14 +80,13 @@ WIDE_BODY size_t only_coordinate(size_t d, const double *x, const double *centre
     return found;
 }
 
-/* 1 when |x - centre| <= r for certain, -1 when it is larger for certain, 0 when plain sums cannot
- * tell. */
-WIDE_BODY int quick_answer(size_t d, const double *x, const double *centre, double radius)
+/* From the plain sum of squares of x - centre: 1 when |x - centre| <= r for certain, -1 when it is
+ * larger for certain, 0 when it cannot tell. */
+WIDE_BODY int quick_answer(size_t d, double sum, double radius)
 {
-    double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius, sum;
+    double slack = 2 * ((double)d + 8) * DBL_EPSILON, square = radius * radius;
 
     if (!(radius > 0x1p-400 && radius < 0x1p400)) return 0;
-    sum = tl_plain_square(d, x, centre);
     if (sum <= square * (1 - slack)) return 1;
     return sum > square * (1 + slack) ? -1 : 0;
 }
@@ -95,7 +94,7 @@ WIDE_BODY int quick_answer(size_t d, const double *x, const double *centre, doub
 WIDE_BODY bool holds_body(size_t d, const double *x, const double *centre, double radius)
 {
     double units = 8 * ((double)d + 8), scale, r, square, slack;
-    int quick = quick_answer(d, x, centre, radius);
+    int quick = quick_answer(d, tl_plain_square(d, x, centre), radius);
     size_t only;
     wide sum;
 
@@ -161,10 +160,11 @@ WIDE_BODY void project(size_t d, size_t m, const double *centre, double radius, 
     const bool plain = tl_is_plain(radius * radius);
 
     for (size_t k = 0; k < m; k++, x += d) {
-        double distance, square;
+        const double square = tl_plain_square(d, x, centre);
+        const int quick = quick_answer(d, square, radius);
+        double distance;
 
-        if (holds_body(d, x, centre, radius)) continue;
-        square = tl_plain_square(d, x, centre);
+        if (quick > 0 || (quick == 0 && holds_body(d, x, centre, radius))) continue;
         if (plain && tl_is_plain(square) && only_coordinate(d, x, centre) == d) {
             quick_to_sphere(d, square, centre, radius, x);
             continue;
