@@ -8,42 +8,70 @@
 #include "linalg/lapack.h"
 #include "tightlip/linalg.h"
 
-/* Overwrites a. job 'N': values alone. */
-static tl_status svd_in_place(char job, size_t rows, size_t cols, double *a, double *u,
-                              double *sigma, double *vt)
+/* What a decomposition is asked; job 'N': values alone. */
+typedef struct {
+    char job;
+    lapack_int m, n;
+    double *sigma, *u, *vt;
+} svd_task;
+
+/* By bisection of the problem, fast. Both overwrite a. */
+static lapack_int divide(const svd_task *t, double *a, double *work, lapack_int size,
+                         lapack_int *iwork)
 {
-    lapack_int m = (lapack_int)cols, n = (lapack_int)rows;
-    lapack_int k = m < n ? m : n;
-    double wanted = 0;
-    lapack_int *iwork = malloc(8 * (size_t)k * sizeof *iwork);
-    if (!iwork) return TL_ERR_MEMORY;
-    lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, a, m, sigma, vt, m, u, k,
-                                          &wanted, -1, iwork);
-    tl_status status = TL_ERR_NUMERIC;
-    if (info == 0 && wanted <= INT_MAX) {
-        double *work = malloc((size_t)wanted * sizeof *work);
-        status = TL_ERR_MEMORY;
-        if (work) {
-            info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, a, m, sigma, vt, m, u, k, work,
-                                       (lapack_int)wanted, iwork);
-            status = info == 0 ? TL_OK : TL_ERR_NUMERIC;
-        }
-        free(work);
-    }
-    free(iwork);
-    return status;
+    const lapack_int k = t->m < t->n ? t->m : t->n;
+    return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, t->job, t->m, t->n, a, t->m, t->sigma, t->vt, t->m,
+                               t->u, k, work, size, iwork);
 }
 
+/* By implicit QR steps. */
+static lapack_int chase(const svd_task *t, double *a, double *work, lapack_int size,
+                        lapack_int *iwork)
+{
+    const lapack_int k = t->m < t->n ? t->m : t->n;
+    (void)iwork;
+    return LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, t->job, t->job, t->m, t->n, a, t->m, t->sigma,
+                               t->vt, t->m, t->u, k, work, size);
+}
+
+typedef lapack_int svd_method(const svd_task *, double *, double *, lapack_int, lapack_int *);
+
+/* Above 0: the method did not converge. */
+static tl_status run(svd_method *method, const svd_task *t, double *a, lapack_int *iwork,
+                     lapack_int *info)
+{
+    double wanted = 0;
+    *info = method(t, a, &wanted, -1, iwork);
+    if (*info || !(wanted <= INT_MAX)) return TL_ERR_NUMERIC;
+    double *work = malloc((size_t)wanted * sizeof *work);
+    if (!work) return TL_ERR_MEMORY;
+    *info = method(t, a, work, (lapack_int)wanted, iwork);
+    free(work);
+    return *info ? TL_ERR_NUMERIC : TL_OK;
+}
+
+/* Bisection fails at some matrices that are as good as any (info 1 of dbdsdc: a 512 x 512 joint
+ * block in OpenBLAS 0.3.21): these once more, by the slower way. */
 static tl_status svd_checked(char job, size_t rows, size_t cols, const double *a, double *u,
                              double *sigma, double *vt)
 {
     if (!fits_lapack(rows, cols)) return TL_ERR_LIMIT;
     if (!all_finite(rows * cols, a)) return TL_ERR_NUMERIC;
-    double *copy = malloc(rows * cols * sizeof *copy);
-    if (!copy) return TL_ERR_MEMORY;
-    memcpy(copy, a, rows * cols * sizeof *copy);
-    tl_status status = svd_in_place(job, rows, cols, copy, u, sigma, vt);
+    const svd_task t = {job, (lapack_int)cols, (lapack_int)rows, sigma, u, vt};
+    const size_t k = rows < cols ? rows : cols, size = rows * cols * sizeof *a;
+    double *copy = malloc(size);
+    lapack_int *iwork = malloc(8 * k * sizeof *iwork), info = 0;
+    tl_status status = TL_ERR_MEMORY;
+    if (copy && iwork) {
+        memcpy(copy, a, size);
+        status = run(divide, &t, copy, iwork, &info);
+        if (info > 0) {
+            memcpy(copy, a, size);
+            status = run(chase, &t, copy, iwork, &info);
+        }
+    }
     free(copy);
+    free(iwork);
     return status;
 }
 
