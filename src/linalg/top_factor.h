@@ -85,7 +85,7 @@ WIDE_BODY void top_found(top_state *t, double s, double ahead, double residual)
 WIDE_BODY bool top_told(const top_state *t)
 {
     const double r = t->residual, q = t->quotient;
-    return t->ahead <= TOP_TOLD * q ||
+    return (t->ahead > 0.0 && t->ahead <= TOP_TOLD * q) ||
            (t->apart > 0.0 && r <= TOP_TURNED * t->apart && r * r <= TOP_TOLD * q * t->apart);
 }
 

@@ -16,8 +16,10 @@ enum { ROUNDS = 60 };
 
 /* A residual above which a climb is worth a product: below, the residual is rounding. */
 static const double CLIMB = 1e-9;
-/* Squares of traces, and their inverses, are kept from overflow. */
-static const double LEAST = 1e-60;
+/* Least trace, whose inverse is the largest: solutions that are not of length 1 grow or shrink with
+ * the third power of what s is above the top, a share of the trace as small as rounding, and their
+ * squares with the sixth. And least square of a start. */
+static const double LEAST = 1e-30, LEAST_START = 1e-60;
 /* Nothing beside 1, its square still exact. */
 static const double NOTHING = 1e-100;
 
@@ -168,7 +170,7 @@ tl_status tl_top_small(size_t rows, size_t cols, const double *M, double *u, dou
     }
     if (!square(&t, rows, cols, M)) return TL_ERR_NUMERIC;
     const double length = vec_dot(cols, v, v);
-    const bool warm = length >= LEAST && length <= 1.0 / LEAST;
+    const bool warm = length >= LEAST_START && length <= 1.0 / LEAST_START;
     if (warm)
         begin(&t, v, 1.0);
     else
