@@ -169,7 +169,7 @@ Test(experiment_cell, a_cell_that_fails_is_recorded_and_the_run_goes_on)
     cr_assert(scratch_init(&dir));
     tl_experiment *ex =
         experiment_from(&dir, "name = \"t\"; attention = { A = ([1.0]); V = ([1.0]); };"
-                              "tokens = { values = ([1.0], [0.5]); scale = \"R\"; };"
+                              "tokens = { values = ([1.0], [-0.5]); scale = \"R\"; };"
                               "sweep = { variable = \"R\"; values = (1.0, 1e200, 2.0); };");
     tl_run_options options = {.directory = dir.directory, .no_plot = true};
     cr_expect_eq(tl_experiment_run(ex, &options, &err), TL_ERR_NUMERIC);

@@ -235,7 +235,7 @@ Test(search_ascent, ends_with_the_best_multiplicities_around)
         tl_evaluator ev;
         tl_point p;
         tl_value value;
-        f.settings.evaluations = 450;
+        f.settings.evaluations = 600;
         f.settings.seed = 2;
         cr_assert_eq(tl_search_restarts(&f.problem, &f.settings, r, 1, &found, NULL), TL_OK);
         cr_assert_eq(tl_evaluator_init(&ev, &f.problem, ATOMS, UINT64_MAX, NULL), TL_OK);
