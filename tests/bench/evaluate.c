@@ -225,19 +225,17 @@ static void compare_beside(bench *b, worst *w)
 static void compare(bench *b)
 {
     worst w = {0.0, 0.0};
-    uint64_t counted = 0;
+    const uint64_t before = b->ev.steps;
     tl_value value;
+    for (size_t i = 0; i < b->count; i++) /* apart: lanes count no steps */
+        require(!tl_evaluate(&b->ev, &b->points[i], &value, NULL, NULL, NULL), "no evaluation");
+    const double steps = (double)(b->ev.steps - before) / (double)b->count;
     for (size_t i = 0; i < b->count; i++) {
         evaluate_ours(b, &b->points[i]);
         evaluate_dense(b, &b->points[i]);
         differ(b, b->ours.log_value, b->ours.gx, b->ours.ga, b->ours.gA, &w);
         print_point(b, &b->points[i]);
-        counted -= b->ev.steps; /* lanes count none */
-        require(!tl_evaluate(&b->ev, &b->points[i], &value, NULL, NULL, NULL),
-                "the search's evaluation failed");
-        counted += b->ev.steps;
     }
-    const double steps = (double)counted / (double)b->count;
     compare_beside(b, &w);
     b->needed = bound_evaluation(b->m, b->d, TL_TOP_SMALL, steps);
     printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
