@@ -335,9 +335,9 @@ check: ## lint, command line and unit tests; goes on after a failure and counts 
 	@tests/support/check.sh '$(MAKE)' '$(BUILD)'
 
 LINTS := lint-format lint-includes lint-shape lint-figures lint-speeds lint-exponents lint-page \
-    lint-symbols lint-clang lint-cppcheck
+    lint-symbols lint-clang lint-cc lint-cppcheck
 .PHONY: lint $(LINTS)
-lint: $(LINTS) ## formatting, includes, sizes, symbols, clang and cppcheck
+lint: $(LINTS) ## formatting, includes, sizes, symbols, both compilers and cppcheck
 
 LINT := @tests/lint/run.sh
 lint-format:
@@ -367,6 +367,10 @@ lint-symbols: $(STATIC)
 lint-clang: $(STAMP) $(ONNX_H)
 	$(LINT) $@ $(CLANG) -fsyntax-only $(TL_CFLAGS) -Wno-double-promotion $(INCLUDES) $(PKG_CFLAGS) \
 	    $(LIB_C) $(CLI_C)
+
+# What WIDE_CC compiles, by the compiler of the rest: where there is no clang, and under sanitizers.
+lint-cc: $(STAMP) $(ONNX_H)
+	$(LINT) $@ $(CC) -fsyntax-only $(TL_CFLAGS) $(INCLUDES) $(PKG_CFLAGS) $(WIDE_C)
 
 lint-cppcheck: $(STAMP) $(ONNX_H)
 	$(LINT) $@ cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -j2 \

@@ -109,9 +109,10 @@ WIDE_BODY void read_all(tl_batch *b, const tl_batch_points *from, bool one)
     const size_t m = b->m, d = b->d, md = m * d;
     const wide8 low = SMALLEST - (wide8){0}, high = LARGEST - (wide8){0},
                 least = LEAST_SQUARE - (wide8){0}, unit = 1.0 - (wide8){0};
-    const wide8l all = *(const wide8l *)from->m, first = {-1};
-    const wide8l atoms = one ? all & first : all; /* the others hold nothing */
+    const wide8l first = {-1};
+    wide8l atoms = *(const wide8l *)from->m;
     wide8 largest = {0};
+    if (one) atoms &= first; /* the others hold nothing */
     read_rows(one, md, from->x, b->x);
     read_rows(one, md, (const double *const *)from->v, b->v);
     read_rows(one, m, from->log_mass, b->alpha);
