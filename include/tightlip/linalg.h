@@ -43,6 +43,8 @@ double tl_dot(size_t n, const double *x, const double *y);
 double tl_nrm2(size_t n, const double *x);
 /* y += a x */
 void tl_axpy(size_t n, double a, const double *x, double *y);
+/* x *= a */
+void tl_scale(size_t n, double a, double *x);
 
 /* log sum_i exp(x_i), exact for -inf entries and without overflow; -inf for n = 0. */
 double tl_logsumexp(size_t n, const double *x);

@@ -25,8 +25,7 @@ struct tl_gkl {
     size_t near, far, basis;
     size_t k, kept, steps;
     double scale; /* largest entry of B so far: an estimate of the norm from below */
-    double
-        lost; /* one_sided: estimate of the largest product of the last left vector with others */
+    double lost;  /* one_sided: estimate, largest product of the last left vector with others */
 };
 
 /* The fixed generic vector: component i of direction `salt`, in (-1, 1) and never zero. */

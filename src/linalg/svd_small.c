@@ -17,9 +17,6 @@ enum { SWEEPS_MAX = 40 };
  * matrices are scaled. */
 static const double LEAST = 1e-40;
 
-/* Squares of lengths that have all their digits. */
-static const double LEAST_SQUARE = DBL_MIN / DBL_EPSILON;
-
 /* Its square is below rounding. */
 static const double SMALL = 1e-8;
 
@@ -160,8 +157,7 @@ WIDE_BODY void decompose(size_t d, size_t lanes, small_svd *s)
     sweep(d, lanes, rows);
     for (size_t i = 0; i < d; i++) {
         const double *W = rows + i * step;
-        const double square = vec_dot(lanes, W, W);
-        sigma[i] = square >= LEAST_SQUARE ? sqrt(square) : tl_nrm2_from(lanes, W, square);
+        sigma[i] = tl_nrm2_from(lanes, W, vec_dot(lanes, W, W));
     }
     s->rank = 0;
     for (size_t i = 0; i < d; i++) {

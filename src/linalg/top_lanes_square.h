@@ -119,29 +119,29 @@ WIDE_BODY void lanes_scaled(const top_lanes *t, wide8 *y, wide8 *quotient)
     for (size_t j = 0; j < t->cols; j++) y[j] *= t->scale;
 }
 
-/* z - less becomes that and tile' x, or tile x: chains half as long. */
-WIDE_BODY void columns_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
-{
-#pragma GCC unroll 4
-    for (size_t k = 0; k < TILE; k++)
-#pragma GCC unroll 4
-        for (size_t b = 0; b < TILE; b++)
-            if (k % 2)
-                less[b] -= tile[TILE * k + b] * x[k];
-            else
-                z[b] += tile[TILE * k + b] * x[k];
-}
-
-WIDE_BODY void rows_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
+/* z - less becomes that and B x, B_ab = tile[row a + column b]: chains half as long. */
+WIDE_BODY void times(const wide8 *tile, size_t row, size_t column, const wide8 *x, wide8 *z,
+                     wide8 *less)
 {
 #pragma GCC unroll 4
     for (size_t b = 0; b < TILE; b++)
 #pragma GCC unroll 4
-        for (size_t k = 0; k < TILE; k++)
+        for (size_t a = 0; a < TILE; a++)
             if (b % 2)
-                less[k] -= tile[TILE * k + b] * x[b];
+                less[a] -= tile[row * a + column * b] * x[b];
             else
-                z[k] += tile[TILE * k + b] * x[b];
+                z[a] += tile[row * a + column * b] * x[b];
+}
+
+/* By a tile, and by it turned. */
+WIDE_BODY void rows_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
+{
+    times(tile, TILE, 1, x, z, less);
+}
+
+WIDE_BODY void columns_of(const wide8 *tile, const wide8 *x, wide8 *z, wide8 *less)
+{
+    times(tile, 1, TILE, x, z, less);
 }
 
 /* y = G x; quotient: x'y. `blocks` of G, 0: by M and M', and u = M x. */

@@ -34,8 +34,6 @@ static inline double vec_dot(size_t n, const double *x, const double *y)
     return (s0[0] + s0[1]) + rest;
 }
 
-/* x *= a */
-void tl_scale(size_t n, double a, double *x);
 /* |x| from tl_dot(n, x, x), which may have left the range. */
 double tl_nrm2_from(size_t n, const double *x, double square);
 

@@ -105,11 +105,6 @@ static void structured_apply_t(const void *self, const double *y, double *x)
     tl_jacobian_apply_t(((const tl_evaluator *)self)->J, y, x);
 }
 
-static void scale(size_t n, double factor, double *x)
-{
-    for (size_t i = 0; x && i < n; i++) x[i] *= factor;
-}
-
 /* Top pair of the joint block, which is in M: by rounds, or where two values are too near each
  * other for these by all of its singular values. */
 static bool small_pair(tl_evaluator *ev)
@@ -139,7 +134,7 @@ static bool large_pair(tl_evaluator *ev, bool written)
     op.apply(op.self, ev->v, ev->u);
     ev->sigma = tl_nrm2(ev->rows, ev->u);
     if (!isfinite(ev->sigma)) return false;
-    if (isfinite(1.0 / ev->sigma)) scale(ev->rows, 1.0 / ev->sigma, ev->u);
+    if (isfinite(1.0 / ev->sigma)) tl_scale(ev->rows, 1.0 / ev->sigma, ev->u);
     ev->steps += found.steps;
     return true;
 }
@@ -205,9 +200,9 @@ static tl_status block_gradient(tl_evaluator *ev, const tl_point *p, size_t atom
     const tl_status status =
         atom < p->m ? tl_jacobian_split_gradient(ev->J, atom, ev->su, ev->sv, gx, ga, gA)
                     : tl_jacobian_gradient(ev->J, ev->u, ev->v, gx, ga, gA);
-    scale(p->m * p->d, inverse, gx);
-    scale(p->m, inverse, ga);
-    scale(p->d * p->d, inverse, gA);
+    tl_scale(p->m * p->d, inverse, gx);
+    tl_scale(p->m, inverse, ga);
+    if (gA) tl_scale(p->d * p->d, inverse, gA);
     return status;
 }
 
