@@ -192,7 +192,7 @@ WIDE_BODY void block(size_t d, const tl_jacobian *J, const tl_head_state *s, siz
         wide8 part[8], turned[8];
         size_t l = 0;
         for (; 8 % d == 0 && l + 8 / d <= m; l += 8 / d) {
-            _Pragma("GCC unroll 8") for (size_t z = 0; z < 8 / d; z++)
+            for (size_t z = 0; z < 8 / d; z++)
                 columns(d, pair + l + z, V, moved + (l + z) * d + a, q, part + z * d);
             lanes_turn(part, turned);
             few_store(end, turned, rows + l * d, d * ld);

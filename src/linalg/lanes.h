@@ -23,13 +23,14 @@
 #define LANES_AT(type, lane, x) (*(type *)(x + lane))
 #define LANES_READ(type, lane, x) (*(const type *)(x + lane))
 
-/* f(width, ..) for the widths 1 to 4 and 8, which the compiler then knows; f returns nothing. */
-#define LANES_BY_WIDTH(width, f, ...)   \
+/* f(width, ..) for the widths 1 to 4, and 8, which the compiler then knows; f returns nothing. */
+#define LANES_BY_FEW(width, f, ...)     \
     ((width) == 1   ? f(1, __VA_ARGS__) \
      : (width) == 2 ? f(2, __VA_ARGS__) \
      : (width) == 3 ? f(3, __VA_ARGS__) \
-     : (width) == 4 ? f(4, __VA_ARGS__) \
-                    : f(8, __VA_ARGS__))
+                    : f(4, __VA_ARGS__))
+#define LANES_BY_WIDTH(width, f, ...) \
+    ((width) == 8 ? f(8, __VA_ARGS__) : LANES_BY_FEW(width, f, __VA_ARGS__))
 
 /* y += a x */
 WIDE_BODY void lanes_add(size_t d, double a, const double *x, double *y)

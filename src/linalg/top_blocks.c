@@ -32,7 +32,7 @@ WIDE_BODY void multiply_blocks(size_t blocks, const top_state *t, const double *
 
 WIDE_BODY void multiply(const top_state *t, const double *x, wide8 *out)
 {
-    LANES_BY_WIDTH(t->blocks, multiply_blocks, t, x, out);
+    LANES_BY_FEW(t->blocks, multiply_blocks, t, x, out);
 }
 
 /* Quotient and residual of v, which becomes a unit vector. */
