@@ -69,7 +69,7 @@ static void resize(side *s, tl_point *p, size_t m)
     while (p->m > m) tl_point_remove(p, p->m - 1);
     while (p->m < m)
         tl_domain_random(s->f.problem.domain, s->rng, false, p->x + tl_point_append(p, 0) * p->d);
-    cr_assert_eq(tl_point_project(&s->f.problem, p, NULL), TL_OK);
+    cr_assert_eq(tl_point_project(&s->f.problem, p), TL_OK);
 }
 
 static void draw_point(side *s, size_t j)

@@ -85,7 +85,7 @@ Test(search_point, the_largest_split_block_is_taken)
         for (int i = 0; i < 50; i++) {
             for (size_t e = 0; e < p.m * d; e++) p.x[e] = draw_entry(rng);
             for (size_t k = 0; k < p.m; k++) p.log_mass[k] = -3 * gsl_rng_uniform(rng);
-            cr_assert_eq(tl_point_project(&f.problem, &p, NULL), TL_OK);
+            cr_assert_eq(tl_point_project(&f.problem, &p), TL_OK);
             check_split(&ev, &p);
         }
         tl_point_clear(&p);

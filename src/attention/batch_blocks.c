@@ -49,7 +49,7 @@ WIDE_BODY void images_l2(tl_batch *b, size_t m, size_t d)
 WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, const wide8 *query, size_t l, wide8 *out)
 {
     if (!l2) {
-        batch_product(d, query, b->key + l * d, out);
+        lanes_product(d, query, b->key + l * d, out);
         return;
     }
     wide8 square = {0};

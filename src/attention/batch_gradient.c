@@ -91,10 +91,10 @@ WIDE_BODY void token(const tl_batch *b, size_t m, size_t d, bool l2, size_t i, b
     batch_image(d, b->A, right, moved);
     for (size_t l = 0; l < m; l++) {
         wide8 *t = sides + l * SIDES;
-        batch_product(d, left, g->value + l * d, t + S);
-        batch_product(d, l2 ? slope + l * step : q, b->v + l * d, t + W);
-        batch_product(d, moved, b->key + l * d, t + D);
-        batch_product(d, left, b->val + l * d, t + RHO);
+        lanes_product(d, left, g->value + l * d, t + S);
+        lanes_product(d, l2 ? slope + l * step : q, b->v + l * d, t + W);
+        lanes_product(d, moved, b->key + l * d, t + D);
+        lanes_product(d, left, b->val + l * d, t + RHO);
     }
     spread(b, m, i, sides);
     for (size_t r = 0; r < d; r++) query[r] = keys[r] = (wide8){0};

@@ -102,13 +102,6 @@ WIDE_BODY void batch_add_image_t(size_t d, const wide8 *W, const wide8 *x, wide8
     }
 }
 
-WIDE_BODY void batch_product(size_t d, const wide8 *x, const wide8 *y, wide8 *out)
-{
-    wide8 sum = x[0] * y[0];
-    for (size_t r = 1; r < d; r++) sum += x[r] * y[r];
-    *out = sum;
-}
-
 /* y += a x */
 WIDE_BODY void batch_add(size_t d, const wide8 *a, const wide8 *x, wide8 *y)
 {

@@ -4,78 +4,11 @@
 #include <string.h>
 
 #include "attention/batch_lanes.h"
+#include "linalg/lanes_rows.h"
 #include "linalg/top_batch.h"
 
 /* Coordinates, and their squares times V: past this, products of two of them leave the range. */
 static const double SMALLEST = 1e-140, LARGEST = 1e140, LEAST_SQUARE = 1e-280;
-
-#define LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 2, 6)
-#define HIGH(a, b) __builtin_shufflevector(a, b, 1, 5, 3, 7)
-#define FIRST(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
-#define SECOND(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
-#define JOIN(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
-#define WITH(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
-
-/* out_i = (row_0[i], .., row_7[i]), i < n */
-WIDE_BODY void gather(size_t n, const double *const *row, wide8 *out)
-{
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        wide4 r[8];
-#pragma GCC unroll 8
-        for (size_t l = 0; l < 8; l++) r[l] = *(const wide4 *)(row[l] + i);
-        const wide4 a = LOW(r[0], r[1]), b = LOW(r[2], r[3]), c = LOW(r[4], r[5]),
-                    d = LOW(r[6], r[7]), e = HIGH(r[0], r[1]), f = HIGH(r[2], r[3]),
-                    g = HIGH(r[4], r[5]), h = HIGH(r[6], r[7]);
-        out[i] = JOIN(FIRST(a, b), FIRST(c, d));
-        out[i + 1] = JOIN(FIRST(e, f), FIRST(g, h));
-        out[i + 2] = JOIN(SECOND(a, b), SECOND(c, d));
-        out[i + 3] = JOIN(SECOND(e, f), SECOND(g, h));
-    }
-    if (i + 2 <= n) {
-        wide2 r[8];
-#pragma GCC unroll 8
-        for (size_t l = 0; l < 8; l++) r[l] = *(const wide2 *)(row[l] + i);
-        const wide8 a = JOIN(WITH(r[0], r[2]), WITH(r[4], r[6])),
-                    b = JOIN(WITH(r[1], r[3]), WITH(r[5], r[7]));
-        out[i] = LANES_EVEN(a, b);
-        out[i + 1] = LANES_ODD(a, b);
-        i += 2;
-    }
-    if (i < n)
-        out[i] = (wide8){row[0][i], row[1][i], row[2][i], row[3][i],
-                         row[4][i], row[5][i], row[6][i], row[7][i]};
-}
-
-/* Back. */
-WIDE_BODY void scatter(size_t n, const wide8 *x, double *const *row)
-{
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const wide8 *c = x + i;
-        const wide8 a = LANES_EVEN(c[0], c[1]), b = LANES_EVEN(c[2], c[3]),
-                    e = LANES_ODD(c[0], c[1]), f = LANES_ODD(c[2], c[3]);
-        *(wide4 *)(row[0] + i) = __builtin_shufflevector(a, b, 0, 1, 8, 9);
-        *(wide4 *)(row[1] + i) = __builtin_shufflevector(e, f, 0, 1, 8, 9);
-        *(wide4 *)(row[2] + i) = __builtin_shufflevector(a, b, 2, 3, 10, 11);
-        *(wide4 *)(row[3] + i) = __builtin_shufflevector(e, f, 2, 3, 10, 11);
-        *(wide4 *)(row[4] + i) = __builtin_shufflevector(a, b, 4, 5, 12, 13);
-        *(wide4 *)(row[5] + i) = __builtin_shufflevector(e, f, 4, 5, 12, 13);
-        *(wide4 *)(row[6] + i) = __builtin_shufflevector(a, b, 6, 7, 14, 15);
-        *(wide4 *)(row[7] + i) = __builtin_shufflevector(e, f, 6, 7, 14, 15);
-    }
-    if (i + 2 <= n) {
-        const wide8 a = LANES_EVEN(x[i], x[i + 1]), b = LANES_ODD(x[i], x[i + 1]);
-#pragma GCC unroll 4
-        for (size_t l = 0; l < 8; l += 2) {
-            *(wide2 *)(row[l] + i) = (wide2){a[l], a[l + 1]};
-            *(wide2 *)(row[l + 1] + i) = (wide2){b[l], b[l + 1]};
-        }
-        i += 2;
-    }
-#pragma GCC unroll 8
-    for (size_t l = 0; i < n && l < 8; l++) row[l][i] = x[i][l];
-}
 
 /* The row of lane 0 in all lanes, and back. */
 WIDE_BODY void spread_one(size_t n, const double *row, wide8 *out)
@@ -93,7 +26,7 @@ WIDE_BODY void read_rows(bool one, size_t n, const double *const *row, wide8 *ou
     if (one)
         spread_one(n, row[0], out);
     else
-        gather(n, row, out);
+        lanes_gather(n, row, out);
 }
 
 WIDE_BODY void write_rows(bool one, size_t n, const wide8 *x, double *const *row)
@@ -101,7 +34,7 @@ WIDE_BODY void write_rows(bool one, size_t n, const wide8 *x, double *const *row
     if (one)
         take_one(n, x, row[0]);
     else
-        scatter(n, x, row);
+        lanes_scatter(n, x, row);
 }
 
 WIDE_BODY void read_all(tl_batch *b, const tl_batch_points *from, bool one)

@@ -3,6 +3,8 @@
 #ifndef TIGHTLIP_LINALG_LANES_H
 #define TIGHTLIP_LINALG_LANES_H
 
+#include <math.h>
+
 #include "linalg/wide.h"
 
 #pragma STDC FP_CONTRACT ON
@@ -31,6 +33,19 @@
                     : f(4, __VA_ARGS__))
 #define LANES_BY_WIDTH(width, f, ...) \
     ((width) == 8 ? f(8, __VA_ARGS__) : LANES_BY_FEW(width, f, __VA_ARGS__))
+
+/* The same in every lane of vectors: sum_r x_r y_r in order, n > 0. */
+WIDE_BODY void lanes_product(size_t n, const wide8 *x, const wide8 *y, wide8 *out)
+{
+    wide8 sum = x[0] * y[0];
+    for (size_t r = 1; r < n; r++) sum += x[r] * y[r];
+    *out = sum;
+}
+
+WIDE_BODY void lanes_root(wide8 *x)
+{
+    for (size_t l = 0; l < 8; l++) (*x)[l] = sqrt((*x)[l]);
+}
 
 /* y += a x */
 WIDE_BODY void lanes_add(size_t d, double a, const double *x, double *y)

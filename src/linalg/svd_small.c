@@ -6,22 +6,11 @@
 
 #include "linalg/lanes.h"
 #include "linalg/lapack.h"
+#include "linalg/svd_small.h"
 #include "linalg/vector.h"
 #include "tightlip/linalg.h"
 
 #pragma STDC FP_CONTRACT ON
-
-/* Converges quadratically; matrices of this size take four to six. */
-enum { SWEEPS_MAX = 40 };
-/* Sums of squares of this size and up to its inverse have squares, their rounding too; other
- * matrices are scaled. */
-static const double LEAST = 1e-40;
-
-/* Its square is below rounding. */
-static const double SMALL = 1e-8;
-
-/* Largest entry of near'near less the identity: its square is nothing. */
-static const double NEAR = 1e-9;
 
 /* Row i of W = U'A, and behind it that of U', each filled up with zeros to a number of lanes that
  * the compiler knows. */
@@ -55,7 +44,7 @@ WIDE_BODY bool orthogonalise(size_t lanes, double *x, double *y)
     const double far = sqrt(square), sum = fabs(apart) + far;
     const double c = sqrt(sum / (2.0 * far)), s = c * (copysign(1.0, apart) * twice / sum);
     rotate(2 * lanes, c, s, x, y);
-    return !(fabs(s) <= SMALL && fabs(xy) <= SMALL * lengths);
+    return !(fabs(s) <= SVD_SMALL && fabs(xy) <= SVD_SMALL * lengths);
 }
 
 /* Rounds of pairs without a common row, as in a tournament, so that rotations need not wait for one
@@ -64,7 +53,7 @@ WIDE_BODY void sweep(size_t d, size_t lanes, double *rows)
 {
     const size_t odd = d - 1 + d % 2, step = 2 * lanes;
     bool moved = true;
-    for (int round = 0; moved && round < SWEEPS_MAX; round++) {
+    for (int round = 0; moved && round < SVD_SWEEPS; round++) {
         moved = false;
         for (size_t r = 0; r < odd; r++) {
             if (odd < d) moved = orthogonalise(lanes, rows + r * step, rows + odd * step) || moved;
@@ -89,7 +78,7 @@ WIDE_BODY void begin_near(size_t d, size_t lanes, const double *near, double *ro
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
             const double off = vec_dot(lanes, U + i * lanes, U + j * lanes) - (double)(i == j);
-            if (!(fabs(off) <= NEAR)) return;
+            if (!(fabs(off) <= SVD_NEAR)) return;
             turn[i * d + j] = turn[j * d + i] = (double)(i == j) - 0.5 * off;
         }
     for (size_t i = 0; i < d; i++)
@@ -119,9 +108,8 @@ WIDE_BODY void swap_rows(size_t count, double *x, double *y)
     }
 }
 
-/* Row i, whose singular value is nothing beside the first: any unit vector orthogonal to those
- * above it. Of the unit vectors the one with the most left is taken, at least 1 / sqrt(d). */
-static void complete(size_t d, size_t i, double *vt)
+/* Of the unit vectors the one with the most left is taken, at least 1 / sqrt(d). */
+void tl_svd_complete(size_t d, size_t i, double *vt)
 {
     double best = -1.0, trial[TL_SVD_SMALL], *row = vt + i * d;
     for (size_t e = 0; e < d; e++) {
@@ -209,7 +197,7 @@ tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut
     small_svd s = {.a = a, .near = near, .ut = ut, .sigma = sigma, .vt = vt};
     const double square = vec_dot(d * d, a, a);
     int exponent = 0;
-    if (!(square >= LEAST && square <= 1.0 / LEAST)) {
+    if (!(square >= SVD_LEAST && square <= 1.0 / SVD_LEAST)) {
         double largest = 0.0;
         if (!all_finite(d * d, a)) return TL_ERR_NUMERIC;
         for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
@@ -218,7 +206,7 @@ tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut
         s.a = scaled;
     }
     if (d) WIDE_CALL(decomposed, (d, &s));
-    for (size_t i = s.rank; i < d; i++) complete(d, i, vt);
+    for (size_t i = s.rank; i < d; i++) tl_svd_complete(d, i, vt);
     if (exponent) scale(d, exponent, sigma, sigma);
     return TL_OK;
 }

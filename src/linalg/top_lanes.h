@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "linalg/lanes.h"
 #include "linalg/top_factor.h"
-#include "linalg/wide.h"
 
 #pragma STDC FP_CONTRACT ON
 
@@ -31,11 +31,6 @@ typedef struct {
 WIDE_BODY size_t lanes_stride(size_t cols)
 {
     return cols % 32 ? cols : cols + 4;
-}
-
-WIDE_BODY void lanes_root(wide8 *x)
-{
-    for (size_t l = 0; l < 8; l++) (*x)[l] = sqrt((*x)[l]);
 }
 
 /* x >= 0: 1 / sqrt(x), finite at zero. */

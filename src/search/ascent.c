@@ -127,12 +127,9 @@ static double next_step(double low, double high, double limit, double slope, dou
 }
 
 /* The next trial of the line search, or none. */
-static tl_status try_step(tl_ascent *a, const tl_search_problem *problem)
+static void try_step(tl_ascent *a)
 {
-    a->awaited = NULL;
-    if (a->trials == TRIALS || !a->left) return TL_OK;
-    a->awaited = &a->trial;
-    return tl_place_move(problem, &a->here, a->t, a->step, &a->trial);
+    a->awaited = a->trials == TRIALS || !a->left ? NULL : &a->trial;
 }
 
 /* Begins a line search from here. */
@@ -149,28 +146,30 @@ static tl_status set_out(tl_ascent *a, const tl_evaluator *ev)
     a->slope = a->climb;
     a->t = fmin(1.0, a->limit);
     a->trials = 0;
-    return try_step(a, ev->problem);
+    try_step(a);
+    return TL_OK;
 }
 
 /* The trial's value is there: along the projected step until the weak Wolfe conditions hold; `kept`
  * is then the best place. */
-static tl_status search_line(tl_ascent *a, const tl_search_problem *problem, double value)
+static void search_line(tl_ascent *a, double value)
 {
     a->awaited = NULL;
     a->trials++;
     if (!(value > a->begin + ARMIJO * a->t * a->climb) || !(value > a->low_value)) {
         a->high = a->t;
         a->t = next_step(a->low, a->high, a->limit, a->slope, a->low_value - value);
-        return a->gained && a->trials >= ENOUGH ? TL_OK : try_step(a, problem);
+        if (!a->gained || a->trials < ENOUGH) try_step(a);
+        return;
     }
     swap_places(&a->trial, &a->kept);
     a->gained = true;
     a->slope = tl_dot(a->known.dim, a->kept.g, a->step);
-    if (!(a->slope > WOLFE * a->climb) || a->t >= a->limit) return TL_OK;
+    if (!(a->slope > WOLFE * a->climb) || a->t >= a->limit) return;
     a->low = a->t;
     a->low_value = value;
     a->t = next_step(a->low, a->high, a->limit, a->slope, HUGE_VAL);
-    return try_step(a, problem);
+    try_step(a);
 }
 
 /* A line search has ended: here becomes its best place. False: so has the ascent. */
@@ -210,7 +209,8 @@ tl_status tl_ascent_go_on(tl_ascent *a, tl_status evaluated)
     a->awaited = NULL;
     a->left--;
     if (first && !(isfinite(value) && a->left)) return status;
-    if (!status) status = first ? set_out(a, ev) : search_line(a, ev->problem, value);
+    if (!status && first) status = set_out(a, ev);
+    if (!status && !first) search_line(a, value);
     while (!status && !a->awaited && arrive(a, ev->problem)) status = set_out(a, ev);
     if (status) a->awaited = NULL;
     return status;

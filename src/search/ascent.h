@@ -27,10 +27,18 @@ TL_MUST_USE tl_status tl_place_project(const tl_evaluator *ev, tl_place *q);
  * work: as long as step. */
 TL_MUST_USE tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
                                     double *work);
-/* to->at is the feasible point nearest to from->at + t step, with its parts; value and gradient are
- * left alone. */
-TL_MUST_USE tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from,
-                                    double t, const double *step, tl_place *to);
+/* to->at is to be the feasible point nearest to from->at + t step, with its parts; value and
+ * gradient are left alone. */
+typedef struct {
+    const tl_place *from;
+    double t;
+    const double *step;
+    tl_place *to;
+} tl_move;
+
+/* At most TL_BATCH of them, all with an A or none. */
+void tl_places_move(const tl_search_problem *problem, size_t count, const tl_move *moves,
+                    tl_status *status);
 /* s = to - from. */
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
                          double *s);
@@ -58,7 +66,8 @@ struct tl_ascent {
     double *buffer;     /* owns them, and parts of A */
 };
 
-/* The awaited place is evaluated with this status. */
+/* The awaited place is evaluated with this status; where the next one is `trial`, that is still to
+ * be moved there, t step from here. */
 TL_MUST_USE tl_status tl_ascent_go_on(tl_ascent *a, tl_status evaluated);
 
 #endif

@@ -80,8 +80,8 @@ tl_status tl_place_keep(const tl_evaluator *ev, const tl_place *q, double *step,
     return status ? status : tl_spectral_keep(p->d, &q->pressed, step + at.A);
 }
 
-tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from, double t,
-                        const double *step, tl_place *to)
+static void move(const tl_search_problem *problem, const tl_place *from, double t,
+                 const double *step, tl_place *to)
 {
     const tl_layout at = tl_layout_of(&from->at);
     tl_point *p = &to->at;
@@ -90,7 +90,22 @@ tl_status tl_place_move(const tl_search_problem *problem, const tl_place *from, 
     for (size_t i = 0; i < at.mass; i++) p->x[i] += t * problem->domain->scale * step[i];
     for (size_t k = 0; k < p->m && !p->integral; k++) p->log_mass[k] += t * step[at.mass + k];
     for (size_t i = at.A; i < at.dim; i++) p->A[i - at.A] += t * problem->norm_a * step[i];
-    return tl_point_project(problem, p, to->parts);
+    tl_point_project_measure(problem, p);
+}
+
+void tl_places_move(const tl_search_problem *problem, size_t count, const tl_move *moves,
+                    tl_status *status)
+{
+    double *A[TL_BATCH], *parts[TL_BATCH];
+    for (size_t i = 0; i < count; i++) {
+        const tl_move *m = &moves[i];
+        move(problem, m->from, m->t, m->step, m->to);
+        A[i] = m->to->at.A;
+        parts[i] = m->to->parts;
+        status[i] = TL_OK;
+    }
+    if (count && A[0])
+        tl_spectral_project_all(moves->to->at.d, problem->norm_a, count, A, parts, status);
 }
 
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,

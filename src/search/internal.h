@@ -106,9 +106,9 @@ void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e);
 TL_MUST_USE tl_status tl_evaluate_sums(tl_evaluator *ev, const tl_point *p, const tl_measure *mu,
                                        double *log_value, double *gx, double *ga, double *gA);
 
-/* Nearest feasible point: tokens, relaxed masses, A; parts as for tl_spectral_project. */
-TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p,
-                                       double *parts);
+/* Nearest feasible point: tokens, relaxed masses, A. And without A. */
+TL_MUST_USE tl_status tl_point_project(const tl_search_problem *problem, tl_point *p);
+void tl_point_project_measure(const tl_search_problem *problem, tl_point *p);
 /* Masses: at least one token per atom, the held ratio, sum one. */
 void tl_masses_project(const tl_search_problem *problem, size_t m, double *log_mass);
 /* Nearest multiplicities (each >= 1, sum n), written to count and log_mass. */
@@ -130,6 +130,9 @@ void tl_point_count_masses(const tl_search_problem *problem, tl_point *p);
  * bound. Where parts is not NULL, its singular vectors and values as of tl_spectral_parts; it holds
  * those of a matrix nearby, or zeros. */
 TL_MUST_USE tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts);
+/* The same for at most TL_BATCH of them, with parts. */
+void tl_spectral_project_all(size_t d, double bound, size_t count, double *const *A,
+                             double *const *parts, tl_status *status);
 /* Singular vectors and values of A, which tl_spectral_tangent needs: U' (d x d), V' (d x d), d
  * values. */
 size_t tl_spectral_parts_size(size_t d);

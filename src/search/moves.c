@@ -150,7 +150,7 @@ static tl_status move_array(const tl_search_problem *problem, gsl_rng *rng, tl_p
                 shake_atom(problem, rng, size / sqrt((double)p->count[k]), p->x + k * p->d);
     }
     p->value = (double)NAN;
-    return tl_point_project(problem, p, NULL);
+    return tl_point_project(problem, p);
 }
 
 static void swap_tokens(tl_point *p, size_t k, size_t l)
@@ -213,7 +213,7 @@ static tl_status move_ordered(const tl_search_problem *problem, gsl_rng *rng, tl
     }
     p->value = (double)NAN;
     tl_point_count_masses(problem, p);
-    return tl_point_project(problem, p, NULL);
+    return tl_point_project(problem, p);
 }
 
 tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_point *p)
@@ -264,7 +264,7 @@ tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *rng, tl_poin
     }
     p->integral = false;
     p->value = (double)NAN;
-    const tl_status status = tl_point_project(problem, p, NULL);
+    const tl_status status = tl_point_project(problem, p);
     if (integral) tl_point_round(problem, p);
     return status;
 }

@@ -149,11 +149,16 @@ void tl_point_round(const tl_search_problem *problem, tl_point *p)
     tl_point_count_masses(problem, p);
 }
 
-tl_status tl_point_project(const tl_search_problem *problem, tl_point *p, double *parts)
+void tl_point_project_measure(const tl_search_problem *problem, tl_point *p)
 {
     tl_domain_project_all(problem->domain, p->m, p->x);
     if (!p->integral) tl_masses_project(problem, p->m, p->log_mass);
-    return p->A ? tl_spectral_project(p->d, problem->norm_a, p->A, parts) : TL_OK;
+}
+
+tl_status tl_point_project(const tl_search_problem *problem, tl_point *p)
+{
+    tl_point_project_measure(problem, p);
+    return p->A ? tl_spectral_project(p->d, problem->norm_a, p->A, NULL) : TL_OK;
 }
 
 double tl_problem_logit_size(const tl_search_problem *problem)

@@ -126,22 +126,51 @@ static double *work_of(size_t count, double *room)
     return count <= SMALL_WORK ? room : malloc(count * sizeof(double));
 }
 
+/* A, with these parts, becomes the nearest matrix inside; work: d^2. */
+static void clip(size_t d, double bound, const double *ut, double *sigma, const double *vt,
+                 double *A, double *work)
+{
+    if (!(sigma[0] > bound || sigma[0] < bound)) return;
+    /* Inside by more than the rounding of the product below, so that the norm never exceeds the
+     * bound. */
+    const double top = bound * (1.0 - (8.0 + 4.0 * (double)d) * DBL_EPSILON);
+    sigma[0] = top;
+    for (size_t i = 1; i < d; i++) sigma[i] = sigma[i] < top ? sigma[i] : top;
+    WIDE_CALL(joined, (d, ut, sigma, vt, A, work));
+}
+
 tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts)
 {
     double room[SMALL_WORK], *work = work_of(3 * d * d + d, room);
     if (!work) return TL_ERR_MEMORY;
     double *ut = parts ? parts : work + d * d, *vt = ut + d * d, *sigma = vt + d * d;
     const tl_status status = svd(d, A, parts, ut, sigma, vt);
-    if (!status && (sigma[0] > bound || sigma[0] < bound)) {
-        /* Inside by more than the rounding of the product below, so that the norm never exceeds the
-         * bound. */
-        const double top = bound * (1.0 - (8.0 + 4.0 * (double)d) * DBL_EPSILON);
-        sigma[0] = top;
-        for (size_t i = 1; i < d; i++) sigma[i] = sigma[i] < top ? sigma[i] : top;
-        WIDE_CALL(joined, (d, ut, sigma, vt, A, work));
-    }
+    if (!status) clip(d, bound, ut, sigma, vt, A, work);
     if (work != room) free(work);
     return status;
+}
+
+void tl_spectral_project_all(size_t d, double bound, size_t count, double *const *A,
+                             double *const *parts, tl_status *status)
+{
+    tl_svd_case c[TL_BATCH];
+    double work[TL_SVD_SMALL * TL_SVD_SMALL];
+    if (d > TL_SVD_SMALL) {
+        for (size_t i = 0; i < count; i++)
+            status[i] = tl_spectral_project(d, bound, A[i], parts[i]);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        c[i] = (tl_svd_case){.a = A[i],
+                             .near = parts[i],
+                             .ut = parts[i],
+                             .vt = parts[i] + d * d,
+                             .sigma = parts[i] + 2 * d * d};
+    tl_svd_small_all(d, count, c);
+    for (size_t i = 0; i < count; i++) {
+        status[i] = c[i].status;
+        if (!status[i]) clip(d, bound, c[i].ut, c[i].sigma, c[i].vt, A[i], work);
+    }
 }
 
 size_t tl_spectral_parts_size(size_t d)

@@ -162,5 +162,5 @@ tl_status tl_start_make(const tl_search_problem *problem, tl_start start, gsl_rn
     const double size = start == TL_START_GIVEN ? 1e-6 : sizes[gsl_rng_uniform_int(rng, 4)];
     if (!b.at_top) jitter(&b, size / fmax(1.0, tl_problem_logit_size(problem) / 64.0));
     if (p->integral) tl_point_count_masses(problem, p);
-    return tl_point_project(problem, p, NULL);
+    return tl_point_project(problem, p);
 }

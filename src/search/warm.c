@@ -61,7 +61,7 @@ static tl_status carry_a(const tl_search_problem *problem, const tl_search_witne
     if (p->A) memcpy(p->A, w->layer->head[0].Q, p->d * p->d * sizeof(double));
     for (size_t i = 0; p->A && c->norm_a > 0.0 && i < p->d * p->d; i++)
         p->A[i] *= problem->norm_a / c->norm_a;
-    return tl_point_project(problem, p, NULL);
+    return tl_point_project(problem, p);
 }
 
 /* All multiplicities but the largest as they were; false when n has no room for them. */

@@ -100,7 +100,7 @@ static void first_point(bench *b, tl_point *p, uint64_t seed)
     }
     for (size_t i = 0; i < b->d * b->d; i++) p->A[i] = gsl_rng_uniform(rng) - 0.5;
     gsl_rng_free(rng);
-    require(!tl_point_project(&b->base.problem, p, NULL), "no first point");
+    require(!tl_point_project(&b->base.problem, p), "no first point");
 }
 
 /* Each point STEP further along the gradient, every block of it scaled to unit length. */
@@ -112,7 +112,7 @@ static void climb(bench *b, const tl_point *from, tl_point *to)
     tl_axpy(x, STEP * RADIUS / tl_nrm2(x, b->ours.gx), b->ours.gx, to->x);
     tl_axpy(b->m, STEP / tl_nrm2(b->m, b->ours.ga), b->ours.ga, to->log_mass);
     tl_axpy(A, STEP / tl_nrm2(A, b->ours.gA), b->ours.gA, to->A);
-    require(!tl_point_project(&b->base.problem, to, NULL), "no next point");
+    require(!tl_point_project(&b->base.problem, to), "no next point");
 }
 
 static void bench_init(bench *b, uint64_t seed)

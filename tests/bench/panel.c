@@ -82,7 +82,7 @@ static double objective(panel *p, const double *y, double *g)
     if (!p->start.integral) memcpy(p->trial.log_mass, y + m * D, m * sizeof *y);
     for (size_t i = 0; i < variables(p); i++)
         if (!isfinite(y[i])) return -1e3;
-    if (tl_point_project(&p->problem, &p->trial, NULL) ||
+    if (tl_point_project(&p->problem, &p->trial) ||
         tl_evaluate(&p->ev, &p->trial, &value, g ? p->gx : NULL, g ? p->ga : NULL, NULL) ||
         !isfinite(value.log_value))
         return -1e3;
