@@ -1,11 +1,9 @@
-/* The ball of matrices with ||A||_2 <= bound: projection and tangent cone. */
+/* The ball of matrices with ||A||_2 <= bound: tangent cone. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "linalg/lanes.h"
-#include "search/internal.h"
+#include "search/spectral_sizes.h"
 
 #pragma STDC FP_CONTRACT ON
 
@@ -14,34 +12,6 @@ static const double HELD = 1e-12;
 /* Pivots above this share of the largest number on the diagonal: hardly a multiplier is rounding,
  * and a step that is held along one too many is held, not wrong. */
 static const double FIRM = 1e-4;
-
-/* Room for small matrices, so that an evaluation allocates nothing. */
-enum { SMALL_WORK = 6 * TL_SVD_SMALL * TL_SVD_SMALL + TL_SVD_SMALL };
-
-/* A = sum_i sigma_i ut_i vt_i', rows of ut and vt; near: as of tl_svd_small. */
-static tl_status svd(size_t d, const double *A, const double *near, double *ut, double *sigma,
-                     double *vt)
-{
-    if (d <= TL_SVD_SMALL) return tl_svd_small(d, A, near, ut, sigma, vt);
-    const tl_status status = tl_svd_full(d, d, A, ut, sigma, vt);
-    for (size_t i = 0; !status && i < d; i++)
-        for (size_t j = 0; j < i; j++) {
-            const double u = ut[i * d + j];
-            ut[i * d + j] = ut[j * d + i];
-            ut[j * d + i] = u;
-        }
-    return status;
-}
-
-/* out = sum_e left_e right_e', rows of both, or added to it. */
-WIDE_BODY void pairs(size_t d, size_t p, const double *left, const double *right, bool add,
-                     double *out)
-{
-    for (size_t i = 0; i < d; i++, out += d) {
-        for (size_t j = 0; !add && j < d; j++) out[j] = 0.0;
-        for (size_t e = 0; e < p; e++) lanes_add(d, left[e * d + i], right + e * d, out);
-    }
-}
 
 /* B = left S right', symmetric part; work: p^2 + d. */
 WIDE_BODY void see(size_t d, size_t p, const double *left, const double *right, const double *S,
@@ -73,27 +43,10 @@ WIDE_BODY void take(size_t d, size_t p, const double *left, const double *right,
     pairs(d, p, left, work, true, S);
 }
 
-/* A = U diag(sigma) V'; work: d^2. */
-WIDE_BODY void join(size_t d, const double *ut, const double *sigma, const double *vt, double *A,
-                    double *work)
-{
-    for (size_t e = 0; e < d; e++) lanes_times(d, sigma[e], vt + e * d, work + e * d);
-    pairs(d, d, ut, work, false, A);
-}
-
-/* f(d, ..), widths that are searched most known to the compiler. */
-#define BY_WIDTH(d, f, ...)         \
-    ((d) == 2   ? f(2, __VA_ARGS__) \
-     : (d) == 3 ? f(3, __VA_ARGS__) \
-     : (d) == 4 ? f(4, __VA_ARGS__) \
-                : f(d, __VA_ARGS__))
-/* And p, where it is d. */
-#define ALL_OR_SOME(d, f, p, ...) ((p) == (d) ? f(d, d, __VA_ARGS__) : f(d, p, __VA_ARGS__))
-
 WIDE_BODY void seen_body(size_t d, size_t p, const double *left, const double *right,
                          const double *S, double *B, double *work)
 {
-    BY_WIDTH(d, ALL_OR_SOME, see, p, left, right, S, B, work);
+    BY_WIDTH(d, BY_PAIRS, see, p, left, right, S, B, work);
 }
 WIDE_VARIANTS(seen,
               (size_t d, size_t p, const double *left, const double *right, const double *S,
@@ -103,85 +56,12 @@ WIDE_VARIANTS(seen,
 WIDE_BODY void taken_body(size_t d, size_t p, const double *left, const double *right,
                           const double *B, double *S, double *work)
 {
-    BY_WIDTH(d, ALL_OR_SOME, take, p, left, right, B, S, work);
+    BY_WIDTH(d, BY_PAIRS, take, p, left, right, B, S, work);
 }
 WIDE_VARIANTS(taken,
               (size_t d, size_t p, const double *left, const double *right, const double *B,
                double *S, double *work),
               (d, p, left, right, B, S, work))
-
-WIDE_BODY void joined_body(size_t d, const double *ut, const double *sigma, const double *vt,
-                           double *A, double *work)
-{
-    BY_WIDTH(d, join, ut, sigma, vt, A, work);
-}
-WIDE_VARIANTS(joined,
-              (size_t d, const double *ut, const double *sigma, const double *vt, double *A,
-               double *work),
-              (d, ut, sigma, vt, A, work))
-
-/* Room for `count` numbers: `room`, of SMALL_WORK numbers, where that is enough. */
-static double *work_of(size_t count, double *room)
-{
-    return count <= SMALL_WORK ? room : malloc(count * sizeof(double));
-}
-
-/* A, with these parts, becomes the nearest matrix inside; work: d^2. */
-static void clip(size_t d, double bound, const double *ut, double *sigma, const double *vt,
-                 double *A, double *work)
-{
-    if (!(sigma[0] > bound || sigma[0] < bound)) return;
-    /* Inside by more than the rounding of the product below, so that the norm never exceeds the
-     * bound. */
-    const double top = bound * (1.0 - (8.0 + 4.0 * (double)d) * DBL_EPSILON);
-    sigma[0] = top;
-    for (size_t i = 1; i < d; i++) sigma[i] = sigma[i] < top ? sigma[i] : top;
-    WIDE_CALL(joined, (d, ut, sigma, vt, A, work));
-}
-
-tl_status tl_spectral_project(size_t d, double bound, double *A, double *parts)
-{
-    double room[SMALL_WORK], *work = work_of(3 * d * d + d, room);
-    if (!work) return TL_ERR_MEMORY;
-    double *ut = parts ? parts : work + d * d, *vt = ut + d * d, *sigma = vt + d * d;
-    const tl_status status = svd(d, A, parts, ut, sigma, vt);
-    if (!status) clip(d, bound, ut, sigma, vt, A, work);
-    if (work != room) free(work);
-    return status;
-}
-
-void tl_spectral_project_all(size_t d, double bound, size_t count, double *const *A,
-                             double *const *parts, tl_status *status)
-{
-    tl_svd_case c[TL_BATCH];
-    double work[TL_SVD_SMALL * TL_SVD_SMALL];
-    if (d > TL_SVD_SMALL) {
-        for (size_t i = 0; i < count; i++)
-            status[i] = tl_spectral_project(d, bound, A[i], parts[i]);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        c[i] = (tl_svd_case){.a = A[i],
-                             .near = parts[i],
-                             .ut = parts[i],
-                             .vt = parts[i] + d * d,
-                             .sigma = parts[i] + 2 * d * d};
-    tl_svd_small_all(d, count, c);
-    for (size_t i = 0; i < count; i++) {
-        status[i] = c[i].status;
-        if (!status[i]) clip(d, bound, c[i].ut, c[i].sigma, c[i].vt, A[i], work);
-    }
-}
-
-size_t tl_spectral_parts_size(size_t d)
-{
-    return 2 * d * d + d;
-}
-
-tl_status tl_spectral_parts(size_t d, const double *A, double *parts)
-{
-    return svd(d, A, NULL, parts, parts + 2 * d * d, parts + d * d);
-}
 
 size_t tl_spectral_active(size_t d, double bound, const double *parts)
 {
@@ -192,7 +72,7 @@ size_t tl_spectral_active(size_t d, double bound, const double *parts)
 }
 
 /* 1 where B is positive definite, -1 where negative, firmly; else 0. work: p^2. */
-static int sign_of(size_t p, const double *B, double *work)
+WIDE_BODY int sign_known(size_t p, const double *B, double *work)
 {
     const double side = B[0] > 0.0 ? 1.0 : -1.0;
     double most = 0.0;
@@ -210,6 +90,13 @@ static int sign_of(size_t p, const double *B, double *work)
     }
     return side > 0.0 ? 1 : -1;
 }
+
+#define SIGN(B, p, work) sign_known(p, B, work)
+static int sign_of(size_t p, const double *B, double *work)
+{
+    return BY_PAIRS(B, SIGN, p, work);
+}
+#undef SIGN
 
 /* Eigenvalues of B, largest first, and their vectors as rows of q. work: as large as B, which is
  * overwritten. */
