@@ -79,3 +79,17 @@ Test(linalg_small, block_products_are_their_definition)
         }
     gsl_rng_free(rng);
 }
+
+Test(linalg_small, the_largest_number_of_every_length)
+{
+    double x[40];
+    for (size_t n = 0; n <= 40; n++)
+        for (size_t at = 0; at < n; at++) {
+            for (size_t i = 0; i < n; i++) x[i] = i % 3 ? 1.0 : (double)NAN;
+            x[at] = at % 2 ? -3.5 : 2.5;
+            cr_assert_eq(tl_max_abs(n, x), fabs(x[at]), "%zu of %zu", at, n);
+        }
+    cr_assert_eq(tl_max_abs(0, x), 0.0);
+    x[0] = -HUGE_VAL;
+    cr_assert_eq(tl_max_abs(1, x), HUGE_VAL);
+}

@@ -45,6 +45,8 @@ double tl_nrm2(size_t n, const double *x);
 void tl_axpy(size_t n, double a, const double *x, double *y);
 /* x *= a */
 void tl_scale(size_t n, double a, double *x);
+/* max_i |x_i|, 0 of none; NaN count for nothing. */
+double tl_max_abs(size_t n, const double *x);
 
 /* log sum_i exp(x_i), exact for -inf entries and without overflow; -inf for n = 0. */
 double tl_logsumexp(size_t n, const double *x);
@@ -68,13 +70,13 @@ TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, dou
  * values and orthogonality to a few units of rounding of the norm. near: ut of a matrix nearby,
  * where rotations begin, may be ut itself; NULL, or anything that is not orthogonal to 1e-9: at the
  * identity. Errors: TL_ERR_LIMIT (d too large), TL_ERR_NUMERIC (not finite). Cost: O(d^3), about
- * five sweeps, two or three from nearby. */
+ * five sweeps, two or three from nearby, more where it is singular. */
 enum { TL_SVD_SMALL = 8 };
 TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut,
                                    double *sigma, double *vt);
 /* And of several matrices of one size, eight side by side in the lanes of vectors, where one takes
- * a fifth of the time. near is not NULL. What a matrix comes to depends on it alone, and on
- * whether it is alone. */
+ * a quarter to a half of the time. near is not NULL. What a matrix comes to depends on it alone,
+ * and on whether there are enough for lanes. */
 typedef struct {
     const double *a, *near;
     double *ut, *sigma, *vt;

@@ -26,9 +26,9 @@ WIDE_BODY wide sum_of_squares(size_t d, const double *x, const double *centre, d
     wide sum = {0, 0};
 
     for (size_t i = 0; i < d; i++) {
-        wide y = exact_difference(x[i], centre ? centre[i] : 0);
+        wide y = centre ? exact_difference(x[i], centre[i]) : (wide){x[i], 0};
         double h = y.high * scale, l = y.low * scale;
-        double square = h * h, rest = fma(h, h, -square) + (2 * h * l + l * l);
+        double square = h * h, rest = fma(h, h, -square) + (centre ? 2 * h * l + l * l : 0);
         wide total = exact_difference(sum.high, -square);
         sum.high = total.high;
         sum.low += total.low + rest;
@@ -206,7 +206,8 @@ VARIANTS(void, to_sphere,
          (size_t d, double distance, const double *centre, double radius, double *x),
          to_sphere_body(d, distance, centre, radius, x))
 VARIANTS(void, project, (size_t d, size_t m, const double *centre, double radius, double *x),
-         TL_BALL_BY_WIDTH(d, project, m, centre, radius, x))
+         centre ? TL_BALL_BY_WIDTH(d, project, m, centre, radius, x)
+                : TL_BALL_BY_WIDTH(d, project, m, NULL, radius, x))
 
 double tl_ball_distance(size_t d, const double *x, const double *centre)
 {

@@ -176,7 +176,10 @@ static void ball_tangent_all(const tl_domain *domain, size_t m, const double *x,
      */
     const double inside = domain->radius - rounding(domain, 4096), *centre = domain->centre;
 
-    TL_BALL_BY_WIDTH(domain->d, tangents, m, x, centre, inside, g);
+    if (centre)
+        TL_BALL_BY_WIDTH(domain->d, tangents, m, x, centre, inside, g);
+    else
+        TL_BALL_BY_WIDTH(domain->d, tangents, m, x, NULL, inside, g);
 }
 
 static void ball_tangent(const tl_domain *domain, const double *x, double *g)

@@ -198,9 +198,8 @@ tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut
     const double square = vec_dot(d * d, a, a);
     int exponent = 0;
     if (!(square >= SVD_LEAST && square <= 1.0 / SVD_LEAST)) {
-        double largest = 0.0;
+        const double largest = tl_max_abs(d * d, a);
         if (!all_finite(d * d, a)) return TL_ERR_NUMERIC;
-        for (size_t i = 0; i < d * d; i++) largest = fmax(largest, fabs(a[i]));
         if (largest > 0.0) (void)frexp(largest, &exponent);
         scale(d * d, -exponent, a, scaled);
         s.a = scaled;

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Converges quadratically; matrices of this size take four to six. */
+/* Converges quadratically; matrices of this size take four to six, those with rows that are but
+ * rounding up to all of them, which does no harm. */
 enum { SVD_SWEEPS = 40 };
 /* Sums of squares of this size and up to its inverse have squares, their rounding too; other
  * matrices are scaled. */

@@ -1,5 +1,6 @@
 /* One-sided Jacobi as in svd_small.c, a matrix in each lane: no rotation waits for a sum over
- * lanes, and eight share roots and divisions. Lanes that are done stay as they are. */
+ * lanes, and eight share roots and divisions. Lanes that are done stay as they are, but for signs
+ * of zeros, which are dropped in the end. */
 #include <float.h>
 
 #include "linalg/lanes_rows.h"
@@ -132,8 +133,8 @@ WIDE_BODY void decompose(size_t d, const svd_rows *m)
         }
         const wide8 inverse = 1.0 / sigma[i], *W = rows + i * step;
         for (size_t r = 0; r < d; r++) {
-            A[i * d + r] = W[r] * inverse;
-            near[i * d + r] = W[d + r];
+            A[i * d + r] = W[r] * inverse + 0.0;
+            near[i * d + r] = W[d + r] + 0.0;
         }
     }
     lanes_scatter(d * d, near, m->ut);
@@ -179,6 +180,17 @@ static void in_lanes(size_t d, size_t count, tl_svd_case *const *list)
                 tl_svd_complete(d, i, list[l]->vt);
 }
 
+static void one(size_t d, tl_svd_case *c)
+{
+    c->status = tl_svd_small(d, c->a, c->near, c->ut, c->sigma, c->vt);
+}
+
+/* Fewer matrices are faster one by one; of no width of vectors, so that all come to the same. */
+static size_t least_lanes(size_t d)
+{
+    return d <= 5 ? 3 : 4;
+}
+
 void tl_svd_small_all(size_t d, size_t count, tl_svd_case *c)
 {
     tl_svd_case *list[LANES_OF_SVD];
@@ -186,13 +198,14 @@ void tl_svd_small_all(size_t d, size_t count, tl_svd_case *c)
     for (size_t i = 0; i < count; i++) {
         const double square = d <= TL_SVD_SMALL ? vec_dot(d * d, c[i].a, c[i].a) : 0.0;
         c[i].status = TL_OK;
-        if (count > 1 && d > 1 && square >= SVD_LEAST && square <= 1.0 / SVD_LEAST)
+        if (d > 1 && square >= SVD_LEAST && square <= 1.0 / SVD_LEAST)
             list[used++] = &c[i];
         else
-            c[i].status = tl_svd_small(d, c[i].a, c[i].near, c[i].ut, c[i].sigma, c[i].vt);
-        if (used == LANES_OF_SVD || (used && i + 1 == count)) {
+            one(d, &c[i]);
+        if (used == LANES_OF_SVD || (i + 1 == count && used >= least_lanes(d))) {
             in_lanes(d, used, list);
             used = 0;
         }
     }
+    for (size_t i = 0; i < used; i++) one(d, list[i]);
 }

@@ -1,6 +1,7 @@
 #include "linalg/vector.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 
 #include "linalg/wide.h"
@@ -12,29 +13,52 @@ WIDE_BODY void dot_body(size_t n, const double *x, const double *y, double *sum)
 }
 WIDE_VARIANTS(dot, (size_t n, const double *x, const double *y, double *sum), (n, x, y, sum))
 
-/* Whole vectors, which whoever reads y next finds in one piece. */
+/* statement(type, i) for every part of n numbers: whole vectors, which whoever reads them next
+ * finds in one piece, and what is left in fewer and fewer numbers. */
+#define BY_PARTS(n, statement)                         \
+    do {                                               \
+        size_t i = 0;                                  \
+        for (; i + 8 <= (n); i += 8) statement(wide8); \
+        if ((n)&4) {                                   \
+            statement(wide4);                          \
+            i += 4;                                    \
+        }                                              \
+        if ((n)&2) {                                   \
+            statement(wide2);                          \
+            i += 2;                                    \
+        }                                              \
+        if ((n)&1) statement(double);                  \
+    } while (0)
+
 WIDE_BODY void axpy_body(size_t n, double a, const double *restrict x, double *restrict y)
 {
-    size_t i = 0;
-    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8)
-    {
-        *(wide8 *)(y + i) += a * *(const wide8 *)(x + i);
-    }
-    for (; i < n; i++) y[i] += a * x[i];
+#define STATEMENT(type) *(type *)(y + i) += a * *(const type *)(x + i)
+    BY_PARTS(n, STATEMENT);
+#undef STATEMENT
 }
 WIDE_VARIANTS(axpy, (size_t n, double a, const double *restrict x, double *restrict y),
               (n, a, x, y))
 
 WIDE_BODY void scale_body(size_t n, double a, double *x)
 {
-    size_t i = 0;
-    _Pragma("GCC unroll 4") for (; i + 8 <= n; i += 8)
-    {
-        *(wide8 *)(x + i) *= a;
-    }
-    for (; i < n; i++) x[i] *= a;
+#define STATEMENT(type) *(type *)(x + i) *= a
+    BY_PARTS(n, STATEMENT);
+#undef STATEMENT
 }
 WIDE_VARIANTS(scale, (size_t n, double a, double *x), (n, a, x))
+
+WIDE_BODY void largest_body(size_t n, const double *x, double *most)
+{
+    wide8 top = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const wide8 part = *(const wide8 *)(x + i), size = (wide8)((wide8l)part & LLONG_MAX);
+        wide_largest(&size, &top);
+    }
+    *most = wide_top(&top);
+    for (; i < n; i++) *most = fabs(x[i]) > *most ? fabs(x[i]) : *most;
+}
+WIDE_VARIANTS(largest, (size_t n, const double *x, double *most), (n, x, most))
 
 double tl_dot(size_t n, const double *x, const double *y)
 {
@@ -51,6 +75,13 @@ void tl_axpy(size_t n, double a, const double *x, double *y)
 void tl_scale(size_t n, double a, double *x)
 {
     WIDE_CALL(scale, (n, a, x));
+}
+
+double tl_max_abs(size_t n, const double *x)
+{
+    double most;
+    WIDE_CALL(largest, (n, x, &most));
+    return most;
 }
 
 double tl_nrm2(size_t n, const double *x)

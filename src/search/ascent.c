@@ -83,18 +83,11 @@ static tl_status direction(tl_ascent *a, const tl_evaluator *ev, double *climb)
     return TL_OK;
 }
 
-static double largest(size_t count, const double *x)
-{
-    double most = 0.0;
-    for (size_t i = 0; i < count; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
-    return most;
-}
-
 static double step_limit(const tl_ascent *a)
 {
     const tl_layout at = tl_layout_of(&a->here.at);
-    const double mass = largest(at.A - at.mass, a->step + at.mass);
-    const double x = largest(at.mass, a->step), A = largest(at.dim - at.A, a->step + at.A);
+    const double mass = tl_max_abs(at.A - at.mass, a->step + at.mass);
+    const double x = tl_max_abs(at.mass, a->step), A = tl_max_abs(at.dim - at.A, a->step + at.A);
     return fmin(MAX_STEP / fmax(x, A), MAX_MASS_STEP / mass); /* zeros: no limit */
 }
 
@@ -102,7 +95,8 @@ static double step_limit(const tl_ascent *a)
 static void remember(tl_ascent *a, const tl_search_problem *problem)
 {
     tl_place_difference(problem, &a->kept.at, &a->here.at, a->s);
-    for (size_t i = 0; i < a->known.dim; i++) a->y[i] = a->here.g[i] - a->kept.g[i];
+    memcpy(a->y, a->here.g, a->known.dim * sizeof(double));
+    tl_axpy(a->known.dim, -1.0, a->kept.g, a->y);
     tl_curvature_learn(&a->known, a->s, a->y);
 }
 

@@ -50,13 +50,13 @@ tl_status tl_place_project(const tl_evaluator *ev, tl_place *q)
     double *g = q->g, *gA = p->A ? g + at.A : NULL;
     tl_status status = TL_OK;
     if (!isfinite(p->value)) return TL_OK;
-    for (size_t i = 0; i < at.mass; i++) g[i] *= problem->domain->scale;
-    for (size_t i = at.A; i < at.dim; i++) g[i] *= problem->norm_a;
+    tl_scale(at.mass, problem->domain->scale, g);
+    tl_scale(at.dim - at.A, problem->norm_a, g + at.A);
     memcpy(q->normal, g, at.dim * sizeof(double));
     tl_domain_tangent_all(problem->domain, p->m, p->x, g);
     mass_tangent(ev, p, g + at.mass);
     if (gA) status = tl_spectral_tangent(p->d, problem->norm_a, q->parts, gA, &q->pressed);
-    for (size_t i = 0; i < at.dim; i++) q->normal[i] -= g[i];
+    tl_axpy(at.dim, -1.0, g, q->normal);
     return status;
 }
 
@@ -87,9 +87,9 @@ static void move(const tl_search_problem *problem, const tl_place *from, double 
     tl_point *p = &to->at;
     tl_point_copy(p, &from->at);
     if (p->A) memcpy(to->parts, from->parts, p->d * p->d * sizeof(double)); /* U' */
-    for (size_t i = 0; i < at.mass; i++) p->x[i] += t * problem->domain->scale * step[i];
-    for (size_t k = 0; k < p->m && !p->integral; k++) p->log_mass[k] += t * step[at.mass + k];
-    for (size_t i = at.A; i < at.dim; i++) p->A[i - at.A] += t * problem->norm_a * step[i];
+    tl_axpy(at.mass, t * problem->domain->scale, step, p->x);
+    if (!p->integral) tl_axpy(p->m, t, step + at.mass, p->log_mass);
+    if (p->A) tl_axpy(at.dim - at.A, t * problem->norm_a, step + at.A, p->A);
     tl_point_project_measure(problem, p);
 }
 
@@ -112,9 +112,13 @@ void tl_place_difference(const tl_search_problem *problem, const tl_point *to, c
                          double *s)
 {
     const tl_layout at = tl_layout_of(from);
-    const double R = problem->domain->scale;
-    for (size_t i = 0; i < at.mass; i++) s[i] = (to->x[i] - from->x[i]) / R;
-    for (size_t k = 0; k < from->m; k++) s[at.mass + k] = to->log_mass[k] - from->log_mass[k];
-    for (size_t i = at.A; i < at.dim; i++)
-        s[i] = (to->A[i - at.A] - from->A[i - at.A]) / problem->norm_a;
+    memcpy(s, to->x, at.mass * sizeof(double));
+    memcpy(s + at.mass, to->log_mass, from->m * sizeof(double));
+    tl_axpy(at.mass, -1.0, from->x, s);
+    tl_axpy(from->m, -1.0, from->log_mass, s + at.mass);
+    tl_scale(at.mass, 1.0 / problem->domain->scale, s);
+    if (!from->A) return;
+    memcpy(s + at.A, to->A, (at.dim - at.A) * sizeof(double));
+    tl_axpy(at.dim - at.A, -1.0, from->A, s + at.A);
+    tl_scale(at.dim - at.A, 1.0 / problem->norm_a, s + at.A);
 }

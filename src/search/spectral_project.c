@@ -43,8 +43,8 @@ static void clip(size_t d, double bound, const double *ut, double *sigma, const 
                  double *A, double *work)
 {
     if (!(sigma[0] > bound || sigma[0] < bound)) return;
-    /* Inside by more than the rounding of the product below, so that the norm never exceeds the
-     * bound. */
+    /* Inside by more than the rounding of the product below, so that its norm never exceeds the
+     * bound. That of an A whose norm is the bound to the last digit already is left to rounding. */
     const double top = bound * (1.0 - (8.0 + 4.0 * (double)d) * DBL_EPSILON);
     sigma[0] = top;
     for (size_t i = 1; i < d; i++) sigma[i] = sigma[i] < top ? sigma[i] : top;
