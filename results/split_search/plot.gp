@@ -22,20 +22,20 @@ $line0 << EOD
 EOD
 $point1 << EOD
 1 -0.20453856
-1.5 3.616228e-16
+1.5 4.399744066e-16
 2 2.8929824e-16
 2.5 0.00060606836
-3 0.01044536238
-3.5 0.0249857866
+3 0.01044532506
+3.5 0.02495530176
 4 0.03901734015
 EOD
 $line1 << EOD
 1 -0.20453856
-1.5 3.616228e-16
+1.5 4.399744066e-16
 2 2.8929824e-16
 2.5 0.00060606836
-3 0.01044536238
-3.5 0.0249857866
+3 0.01044532506
+3.5 0.02495530176
 4 0.03901734015
 EOD
 set title 'How far can moving apart exceed moving together?' . "\n" . 'Mean field: the input in the ball with the largest split block over joint block' noenhanced
