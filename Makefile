@@ -69,7 +69,6 @@ TL_CXXFLAGS := -std=c++17 -Wall -Wextra -Wshadow -Werror -fno-exceptions $(COMMO
 # Sources compiled for every vector width (linalg/wide.h): by clang where it takes the same flags,
 # since gcc keeps vectors wider than the processor's in memory, and fuses no product with a sum.
 WIDE_C := $(shell grep -lE 'WIDE_CALL|wide_variants\.h|bound\.h' $(LIB_C) $(TEST_C) $(BENCH_C))
-SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 ONE_COMPILER := $(CC_IS_CLANG)$(foreach f,-fsanitize --coverage -fprofile -flto,$(findstring $(f),$(CFLAGS)))
 ifndef WIDE_CC
 override WIDE_CC := $(or $(if $(strip $(ONE_COMPILER)),,$(shell $(CC) -dumpmachine 2>/dev/null | \
@@ -379,6 +378,8 @@ lint-cppcheck: $(STAMP) $(ONNX_H)
 	$(LINT) $@ cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -j2 \
 	    --enable=warning,portability --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
 	    $(INCLUDES) $(LIB_C) $(CLI_C)
+
+SANITIZED := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
 .PHONY: sanitize
 sanitize: ## unit tests and command lines under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -74,9 +74,9 @@ TL_MUST_USE tl_status tl_svd_full(size_t rows, size_t cols, const double *a, dou
 enum { TL_SVD_SMALL = 8 };
 TL_MUST_USE tl_status tl_svd_small(size_t d, const double *a, const double *near, double *ut,
                                    double *sigma, double *vt);
-/* And of several matrices of one size, eight side by side in the lanes of vectors, where one takes
- * a quarter to a half of the time. near is not NULL. What a matrix comes to depends on it alone,
- * and on whether there are enough for lanes. */
+/* And of several matrices of one size, eight side by side in the lanes of vectors, which is faster
+ * where there are enough. near is not NULL. What a matrix comes to depends on it alone,
+ * and on whether it is in a lane. */
 typedef struct {
     const double *a, *near;
     double *ut, *sigma, *vt;

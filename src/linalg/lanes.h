@@ -34,6 +34,10 @@
 #define LANES_BY_WIDTH(width, f, ...) \
     ((width) == 8 ? f(8, __VA_ARGS__) : LANES_BY_FEW(width, f, __VA_ARGS__))
 
+/* And f(d, ..) for any d, where 1 to 4 are to be fast. */
+#define LANES_BY_SIZE(d, f, ...) \
+    ((d) <= 4 && (d) > 0 ? LANES_BY_FEW(d, f, __VA_ARGS__) : f(d, __VA_ARGS__))
+
 /* The same in every lane of vectors: sum_r x_r y_r in order, n > 0. */
 WIDE_BODY void lanes_product(size_t n, const wide8 *x, const wide8 *y, wide8 *out)
 {

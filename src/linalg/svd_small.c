@@ -47,18 +47,16 @@ WIDE_BODY bool orthogonalise(size_t lanes, double *x, double *y)
     return !(fabs(s) <= SVD_SMALL && fabs(xy) <= SVD_SMALL * lengths);
 }
 
-/* Rounds of pairs without a common row, as in a tournament, so that rotations need not wait for one
- * another: in round r those with i + j = 2 r modulo an odd number, and r itself with the last. */
 WIDE_BODY void sweep(size_t d, size_t lanes, double *rows)
 {
-    const size_t odd = d - 1 + d % 2, step = 2 * lanes;
+    const size_t odd = svd_rounds(d), step = 2 * lanes;
     bool moved = true;
     for (int round = 0; moved && round < SVD_SWEEPS; round++) {
         moved = false;
         for (size_t r = 0; r < odd; r++) {
             if (odd < d) moved = orthogonalise(lanes, rows + r * step, rows + odd * step) || moved;
             for (size_t k = 1; k <= odd / 2; k++) {
-                const size_t i = r + k < odd ? r + k : r + k - odd, j = r < k ? r + odd - k : r - k;
+                const size_t i = svd_first(odd, r, k), j = svd_second(odd, r, k);
                 moved = orthogonalise(lanes, rows + i * step, rows + j * step) || moved;
             }
         }

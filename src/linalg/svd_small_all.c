@@ -84,17 +84,16 @@ WIDE_BODY void orthogonalise(size_t d, const wide8l *going, wide8 *x, wide8 *y, 
     }
 }
 
-/* In the order of svd_small.c. */
 WIDE_BODY void sweep(size_t d, wide8 *rows)
 {
-    const size_t odd = d - 1 + d % 2, step = 2 * d;
+    const size_t odd = svd_rounds(d), step = 2 * d;
     wide8l going = ~(wide8l){0};
     for (int round = 0; round < SVD_SWEEPS && wide_any(&going); round++) {
         wide8l moved = {0};
         for (size_t r = 0; r < odd; r++) {
             if (odd < d) orthogonalise(d, &going, rows + r * step, rows + odd * step, &moved);
             for (size_t k = 1; k <= odd / 2; k++) {
-                const size_t i = r + k < odd ? r + k : r + k - odd, j = r < k ? r + odd - k : r - k;
+                const size_t i = svd_first(odd, r, k), j = svd_second(odd, r, k);
                 orthogonalise(d, &going, rows + i * step, rows + j * step, &moved);
             }
         }
@@ -144,19 +143,7 @@ WIDE_BODY void decompose(size_t d, const svd_rows *m)
 
 WIDE_BODY void decomposed_body(size_t d, const svd_rows *m)
 {
-    switch (d) {
-    case 2:
-        decompose(2, m);
-        break;
-    case 3:
-        decompose(3, m);
-        break;
-    case 4:
-        decompose(4, m);
-        break;
-    default:
-        decompose(d, m);
-    }
+    LANES_BY_SIZE(d, decompose, m);
 }
 WIDE_VARIANTS(decomposed, (size_t d, const svd_rows *m), (d, m))
 

@@ -13,7 +13,7 @@ WIDE_BODY void dot_body(size_t n, const double *x, const double *y, double *sum)
 }
 WIDE_VARIANTS(dot, (size_t n, const double *x, const double *y, double *sum), (n, x, y, sum))
 
-/* statement(type, i) for every part of n numbers: whole vectors, which whoever reads them next
+/* statement(type) at i for every part of n numbers: whole vectors, which whoever reads them next
  * finds in one piece, and what is left in fewer and fewer numbers. */
 #define BY_PARTS(n, statement)                         \
     do {                                               \

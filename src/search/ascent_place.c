@@ -108,17 +108,20 @@ void tl_places_move(const tl_search_problem *problem, size_t count, const tl_mov
         tl_spectral_project_all(moves->to->at.d, problem->norm_a, count, A, parts, status);
 }
 
+static void difference(size_t count, const double *x, const double *y, double *out)
+{
+    memcpy(out, x, count * sizeof(double));
+    tl_axpy(count, -1.0, y, out);
+}
+
 void tl_place_difference(const tl_search_problem *problem, const tl_point *to, const tl_point *from,
                          double *s)
 {
     const tl_layout at = tl_layout_of(from);
-    memcpy(s, to->x, at.mass * sizeof(double));
-    memcpy(s + at.mass, to->log_mass, from->m * sizeof(double));
-    tl_axpy(at.mass, -1.0, from->x, s);
-    tl_axpy(from->m, -1.0, from->log_mass, s + at.mass);
+    difference(at.mass, to->x, from->x, s);
+    difference(from->m, to->log_mass, from->log_mass, s + at.mass);
     tl_scale(at.mass, 1.0 / problem->domain->scale, s);
     if (!from->A) return;
-    memcpy(s + at.A, to->A, (at.dim - at.A) * sizeof(double));
-    tl_axpy(at.dim - at.A, -1.0, from->A, s + at.A);
+    difference(at.dim - at.A, to->A, from->A, s + at.A);
     tl_scale(at.dim - at.A, 1.0 / problem->norm_a, s + at.A);
 }

@@ -46,7 +46,7 @@ WIDE_BODY void take(size_t d, size_t p, const double *left, const double *right,
 WIDE_BODY void seen_body(size_t d, size_t p, const double *left, const double *right,
                          const double *S, double *B, double *work)
 {
-    BY_WIDTH(d, BY_PAIRS, see, p, left, right, S, B, work);
+    BY_WIDTH_AND_PAIRS(d, p, see, left, right, S, B, work);
 }
 WIDE_VARIANTS(seen,
               (size_t d, size_t p, const double *left, const double *right, const double *S,
@@ -56,7 +56,7 @@ WIDE_VARIANTS(seen,
 WIDE_BODY void taken_body(size_t d, size_t p, const double *left, const double *right,
                           const double *B, double *S, double *work)
 {
-    BY_WIDTH(d, BY_PAIRS, take, p, left, right, B, S, work);
+    BY_WIDTH_AND_PAIRS(d, p, take, left, right, B, S, work);
 }
 WIDE_VARIANTS(taken,
               (size_t d, size_t p, const double *left, const double *right, const double *B,
@@ -91,12 +91,10 @@ WIDE_BODY int sign_known(size_t p, const double *B, double *work)
     return side > 0.0 ? 1 : -1;
 }
 
-#define SIGN(B, p, work) sign_known(p, B, work)
 static int sign_of(size_t p, const double *B, double *work)
 {
-    return BY_PAIRS(B, SIGN, p, work);
+    return LANES_BY_SIZE(p, sign_known, B, work);
 }
-#undef SIGN
 
 /* Eigenvalues of B, largest first, and their vectors as rows of q. work: as large as B, which is
  * overwritten. */

@@ -31,7 +31,7 @@ WIDE_BODY void join(size_t d, const double *ut, const double *sigma, const doubl
 WIDE_BODY void joined_body(size_t d, const double *ut, const double *sigma, const double *vt,
                            double *A, double *work)
 {
-    BY_WIDTH(d, join, ut, sigma, vt, A, work);
+    LANES_BY_SIZE(d, join, ut, sigma, vt, A, work);
 }
 WIDE_VARIANTS(joined,
               (size_t d, const double *ut, const double *sigma, const double *vt, double *A,

@@ -18,14 +18,9 @@ static inline double *work_of(size_t count, double *room)
     return count <= SMALL_WORK ? room : malloc(count * sizeof(double));
 }
 
-/* f(d, ..), widths that are searched most known to the compiler. */
-#define BY_WIDTH(d, f, ...)         \
-    ((d) == 2   ? f(2, __VA_ARGS__) \
-     : (d) == 3 ? f(3, __VA_ARGS__) \
-     : (d) == 4 ? f(4, __VA_ARGS__) \
-                : f(d, __VA_ARGS__))
-/* And f(d, p, ..) for so many pairs. */
-#define BY_PAIRS(d, f, p, ...)         \
+/* f(d, p, ..), widths and numbers of pairs that are searched most known to the compiler. */
+#define BY_WIDTH_AND_PAIRS(d, p, f, ...) LANES_BY_SIZE(d, BY_PAIRS, p, f, __VA_ARGS__)
+#define BY_PAIRS(d, p, f, ...)         \
     ((p) == 1   ? f(d, 1, __VA_ARGS__) \
      : (p) == 2 ? f(d, 2, __VA_ARGS__) \
      : (p) == 3 ? f(d, 3, __VA_ARGS__) \
