@@ -146,3 +146,41 @@ Test(search_spectral, a_projection_knows_the_parts_of_its_matrix)
             cr_expect_leq(own[2 * d * d], 1.0);
         }
 }
+
+/* Several at once, in lanes or not, come to the nearest matrices inside, with their parts. */
+Test(search_spectral, projections_side_by_side_are_those_of_each)
+{
+    const double bound = 1.5;
+    for (size_t d = 1; d <= WIDEST; d++)
+        for (size_t count = 1; count <= TL_BATCH; count++) {
+            static double A[TL_BATCH][WIDEST * WIDEST], one[TL_BATCH][WIDEST * WIDEST];
+            static double parts[TL_BATCH][2 * WIDEST * WIDEST + WIDEST];
+            double *all_A[TL_BATCH], *all_parts[TL_BATCH];
+            tl_status status[TL_BATCH];
+            gsl_rng *rng = tl_rng_stream_alloc(7, d, count);
+            cr_assert(rng);
+            memset(parts, 0, sizeof parts);
+            for (size_t i = 0; i < count; i++) {
+                draw(rng, d * d, A[i]);
+                tl_scale(d * d, i % 3 ? 1.0 : 0.01, A[i]);
+                memcpy(one[i], A[i], sizeof one[i]);
+                all_A[i] = A[i];
+                all_parts[i] = parts[i];
+            }
+            gsl_rng_free(rng);
+            tl_spectral_project_all(d, bound, count, all_A, all_parts, status);
+            for (size_t i = 0; i < count; i++) {
+                const double *ut = parts[i], *vt = ut + d * d, *sigma = vt + d * d;
+                cr_assert_eq(status[i], TL_OK);
+                cr_assert_eq(tl_spectral_project(d, bound, one[i], NULL), TL_OK);
+                for (size_t e = 0; e < d * d; e++) {
+                    double sum = 0.0;
+                    for (size_t k = 0; k < d; k++)
+                        sum += ut[k * d + e / d] * sigma[k] * vt[k * d + e % d];
+                    cr_assert_lt(fabs(A[i][e] - one[i][e]), 1e-13, "d = %zu", d);
+                    cr_assert_lt(fabs(A[i][e] - sum), 1e-13, "d = %zu", d);
+                }
+                cr_assert_leq(singular(d, A[i], 0.0, A[i], 0), bound);
+            }
+        }
+}
