@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import ascents  # pylint: disable=wrong-import-position
+import scaling  # pylint: disable=wrong-import-position
 from sides import place, plain  # pylint: disable=wrong-import-position
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
@@ -100,8 +101,7 @@ set key bottom right
 def plot_scaling(rows, output):
     curves = []
     for r in rows:
-        unit = "evaluation" if r["of"] == "evaluation" else "layer product"
-        curves.append((f"{r['variable']}, {unit}: exponent {r['exponent']:.2f}", "linespoints",
+        curves.append((f"{scaling.MEANING[r['variable']]}: exponent {r['exponent']:.2f}", "linespoints",
                        [(s, t * 1e6) for s, t in zip(r["sizes"], r["seconds"])]))
     plot(output / "scaling.png", """set logscale xy
 set grid

@@ -6,6 +6,9 @@ EVALUATION = (("m", (4, 8, 16, 32, 64, 128), lambda s: (s, 4)),
               ("d", (2, 4, 8, 16, 32, 64), lambda s: (8, s)))
 LAYER = (("n", (128, 256, 512, 1024, 2048, 4096), lambda s: (64, 1, s)),
          ("H", (1, 2, 4, 8, 16), lambda s: (64 * s, s, 256)))
+# of what, and what else is fixed
+MEANING = {"m": "an evaluation, m atoms, d = 4", "d": "an evaluation, width d, m = 8",
+           "n": "a product, n tokens, one head of width 64", "H": "a product, H heads of width 64, n = 256"}
 ROUNDS, REPEATS = 15, 3  # the least of several: what else runs only adds
 
 
@@ -30,9 +33,8 @@ def measure(directory, driver):
 
 
 def show(rows):
-    print("\ncost against each size (the exponent is fitted to the larger half): microseconds per "
-          "evaluation (m at d = 4,\nd at m = 8), per product in mixed precision (n at d = 64 with "
-          "one head, H heads of width 64 at n = 256)")
+    print("\ncost against each size (the exponent is fitted to the larger half): microseconds, "
+          "products in mixed precision")
     for r in rows:
         cells = "  ".join(f"{s}: {t * 1e6:.4g}" for s, t in zip(r["sizes"], r["seconds"]))
-        print(f"  {r['variable']:<3}^{r['exponent']:.2f}   {cells}")
+        print(f"  {r['variable']:<3}^{r['exponent']:.2f}   {cells}   ({MEANING[r['variable']]})")
