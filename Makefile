@@ -309,7 +309,7 @@ cli: $(if $(filter src/cli/main.c,$(CLI_C)),$(PROGRAM)) ## the command line, as 
 
 .PHONY: install-check
 install-check: all ## install into an empty directory and use what is there
-	@tests/install/run.sh '$(MAKE)' '$(BUILD)' '$(CC)'
+	@tests/install/run.sh '$(MAKE)' '$(BUILD)' '$(CC)' '$(CXX)'
 
 .PHONY: mpi-check
 mpi-check: all ## runs shared by ranks, where mpirun and mpi.h are installed

@@ -5,6 +5,10 @@
 
 #include "tightlip/domain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* maximise |F(X') - F(X)|_F over |X' - X|_F <= epsilon, F(X) = residual X + layer(X). Copies of a
  * token may move apart. */
 typedef struct {
@@ -73,5 +77,9 @@ TL_MUST_USE tl_status tl_attack_run(const tl_attack_problem *problem,
                                     const tl_attack_settings *settings, tl_attack_result *result,
                                     tl_error *err);
 void tl_attack_result_clear(tl_attack_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

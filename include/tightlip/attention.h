@@ -20,6 +20,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Kinds and masks known to the file formats; `name` is the word used there. */
 #define TL_KIND_LIST(X)           \
     X(TL_KIND_DOT, "dot")         \
@@ -145,5 +149,9 @@ TL_MUST_USE tl_status tl_layer_accepts(const tl_layer *layer, const tl_measure *
  * Cost: O(H m^2 (k + v)). */
 TL_MUST_USE tl_status tl_forward(const tl_layer *layer, const tl_measure *mu, double *Y,
                                  tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

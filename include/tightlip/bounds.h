@@ -8,6 +8,10 @@
 #include "tightlip/domain.h"
 #include "tightlip/norm.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where a bound holds; `name` is the word of the file formats. */
 #define TL_SCOPE_LIST(X)                                                                        \
     X(TL_SCOPE_GLOBAL, "global", "all inputs, the whole space")                                 \
@@ -135,5 +139,9 @@ void tl_bound_query_identity(tl_bound_query *query, tl_head_facts *head, uint64_
  * sqrt(d) max_i |gain_i| + |shift|, rounded up, since normalised tokens have length at most
  * sqrt(d). gain (d) NULL: all 1; shift (d) NULL: zero. NaN when an entry is NaN. */
 double tl_bound_layernorm_radius(size_t d, const double *gain, const double *shift);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -26,6 +26,10 @@
 #include "tightlip/bounds.h"
 #include "tightlip/problem.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
     TL_CERTIFIED_SIZE = 64,
     TL_CERTIFY_PAIR_BITS = 106, /* of a pair of doubles */
@@ -204,5 +208,9 @@ bool tl_certificate_contradicts(const tl_certificate *certificate);
  * of doubles"), claimed, bits, norm_a,
  * norm_v, bounds. NULL when out of memory. */
 json_t *tl_certificate_to_json(const tl_certificate *certificate, const char *file);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

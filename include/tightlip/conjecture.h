@@ -7,6 +7,10 @@
 
 #include "tightlip/bounds.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a formula may speak of; for several heads the largest over heads. The last three are known
  * where there are tokens, for kinds dot and l2 without a mask; with copies P has their masses:
  * P_ij is the attention of token i to all copies of token j together. */
@@ -56,5 +60,9 @@ TL_MUST_USE tl_status tl_conjecture_check(const char *formula, tl_error *err);
  * several formulas apart (the last one counts); TL_ERR_UNSUPPORTED, TL_ERR_MEMORY. Thread safe. */
 TL_MUST_USE tl_status tl_conjecture_evaluate(const char *formula, const tl_conjecture_facts *facts,
                                              double *log_value, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

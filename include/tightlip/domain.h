@@ -8,6 +8,10 @@
 
 #include "tightlip/attention.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One row each; `tightlip list domains` prints this table. */
 #define TL_DOMAIN_LIST(X)                                                                       \
     X(TL_DOMAIN_BALL, "ball", "every token within `radius` of `centre` (default: the origin)")  \
@@ -123,5 +127,9 @@ void tl_domain_tangent_all(const tl_domain *domain, size_t m, const double *x, d
 /* tl_domain_contains for every atom of mu; for kind frobenius-ball also the atoms together, with
  * the multiplicities they must share. Errors: TL_ERR_DOMAIN "tokens[k]: expected .., found ..". */
 TL_MUST_USE tl_status tl_domain_check(const tl_domain *domain, const tl_measure *mu, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

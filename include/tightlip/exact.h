@@ -12,6 +12,10 @@
 
 #include "tightlip/attention.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
     const tl_layer *layer; /* borrowed: one head */
     size_t n;
@@ -64,5 +68,9 @@ typedef struct {
 TL_MUST_USE tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result,
                                    tl_error *err);
 void tl_exact_result_clear(tl_exact_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

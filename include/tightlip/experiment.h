@@ -11,6 +11,10 @@
 #include "tightlip/bounds.h"
 #include "tightlip/search.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tl_experiment tl_experiment;
 
 /* Reads and checks a whole experiment file (format: experiments/README.md). Every cell is built
@@ -110,5 +114,9 @@ TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
  * TL_ERR_PARSE with file and line. */
 TL_MUST_USE tl_status tl_experiment_report(const char *const *directories, size_t count,
                                            const char *path, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

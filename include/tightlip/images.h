@@ -7,6 +7,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
     size_t count, channels, height, width;
     unsigned char *pixels; /* count x channels x height x width, owned */
@@ -31,5 +35,9 @@ void tl_images_clear(tl_images *images);
 /* What this build reads besides plain IDX and CIFAR-10 files. */
 bool tl_images_reads_gzip(void);
 bool tl_images_reads_matlab(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

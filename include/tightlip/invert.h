@@ -4,6 +4,10 @@
 
 #include "tightlip/attention.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* y = x + step F(x), F the layer at n tokens.
  * Shapes: x, y n x d; y may be x. Errors: TL_ERR_SHAPE (n 0, the layer's output width is not d),
  * TL_ERR_DOMAIN (step or a token not finite), TL_ERR_NUMERIC (the result is not finite), those of
@@ -27,5 +31,9 @@ TL_MUST_USE tl_status tl_residual_invert(const tl_layer *layer, double step, siz
                                          const double *y, size_t iterations, const double *truth,
                                          double *x, double *error, double *change, size_t *done,
                                          tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -25,6 +25,10 @@
 #include "tightlip/attention.h"
 #include "tightlip/linalg.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tl_jacobian tl_jacobian;
 
 /* Workspace for layers shaped like this one with up to m_max atoms. Borrows nothing.
@@ -81,5 +85,9 @@ TL_MUST_USE tl_status tl_jacobian_split_gradient(tl_jacobian *J, size_t k, const
  * TL_ERR_UNSUPPORTED (mean field), TL_ERR_SHAPE, those of tl_layer_accepts, TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_jacobian_tokens_dense(const tl_layer *layer, const tl_measure *mu,
                                                double *M, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* C (m x n) = alpha op(A) op(B) + beta C with op given by ta, tb ('N' or 'T'); op(A) is m x k,
  * op(B) is k x n. Row major, tight or strided rows (lda, ldb, ldc). Products below a small size run
  * in plain loops, where a BLAS call costs more than the arithmetic; the path depends on shapes
@@ -186,5 +190,9 @@ const char *tl_blas_provider(void);
  * with pthreads does not notice OpenMP regions) would start more threads than cores. No effect with
  * a provider that has no such switch. */
 void tl_blas_single_thread(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

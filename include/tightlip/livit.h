@@ -20,6 +20,10 @@
 
 #include "tightlip/images.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tl_livit tl_livit;
 
 /* Reads a safetensors file and refuses what it does not know. Tensors, i and j from 0 on:
@@ -126,5 +130,9 @@ void tl_livit_report_clear(tl_livit_report *report);
 double tl_livit_share_certified(const tl_livit_report *report, double epsilon);
 double tl_livit_share_standing(const tl_livit_report *report, size_t i);
 double tl_livit_share_clean(const tl_livit_report *report);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

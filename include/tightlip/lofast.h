@@ -5,6 +5,10 @@
 
 #include "tightlip/bounds.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What the change of one head's attention weights adds:
  * min((first e + second e^2)/2, sqrt(2n)) (centred + value e). */
 typedef struct {
@@ -33,5 +37,9 @@ TL_MUST_USE tl_status tl_lofast_curve_at(tl_lofast_curve *curve, const tl_bound_
 
 /* Delta(epsilon), rounded up; increasing. epsilon >= 0. */
 double tl_lofast_delta(const tl_lofast_curve *curve, double epsilon);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

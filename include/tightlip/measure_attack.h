@@ -4,6 +4,10 @@
 
 #include "tightlip/domain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* maximise W_2(F mu, F nu) over W_2(mu, nu) <= epsilon. nu has every atom of mu in `parts` parts of
  * any shares. Both distances are exact optimal transport, never the cost of the parts' own moves.
  */
@@ -45,5 +49,9 @@ TL_MUST_USE tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                             const tl_measure_attack_settings *settings,
                                             tl_measure_attack_result *result, tl_error *err);
 void tl_measure_attack_clear(tl_measure_attack_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

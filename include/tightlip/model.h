@@ -9,6 +9,10 @@
 #include "tightlip/problem.h"
 #include "tightlip/weights.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Tensors of an attention module by names of their own, where prefix does not do: id, key in
  * experiment files and documents. qkv is the matrix of q, k and v in one, q first, and bqkv its
  * bias. */
@@ -96,5 +100,9 @@ void tl_model_layer_hash(const tl_layer *layer, char text[TL_MODEL_HASH_SIZE]);
 
 /* tl_problem_read of a document that may have such references, relative to its own directory. */
 TL_MUST_USE tl_status tl_model_read_problem(const char *path, tl_problem *out, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

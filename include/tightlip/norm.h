@@ -4,6 +4,10 @@
 
 #include "tightlip/jacobian.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Norms known to the file formats and the command line. */
 #define TL_NORM_LIST(X)                                                                       \
     X(TL_NORM_2, "2", "spectral norm, Euclidean norm of the whole token array on both sides") \
@@ -122,5 +126,9 @@ typedef struct {
  * tl_norm_compute. */
 TL_MUST_USE tl_status tl_norm_attain(tl_jacobian *J, const tl_measure *mu, tl_norm norm,
                                      tl_norm_form *form, double *log_value, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #include "tightlip/domain.h"
 #include "tightlip/norm.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How a direction moves copies of one atom; the word of the files ("joint", "split") under the key
  * "direction_kind". */
 typedef enum {
@@ -66,5 +70,9 @@ char *tl_problem_dump(const tl_problem *problem);
 /* Writes that text by tl_file_write. Errors: TL_ERR_IO, TL_ERR_DOMAIN (a text cannot be made). */
 TL_MUST_USE tl_status tl_problem_write(const tl_problem *problem, const char *path, tl_error *err);
 void tl_problem_clear(tl_problem *problem);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "tightlip/attention.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TL_RANDOM_NUMBERS_MAX = 100000000 };
 
 /* Heads with Q, K, V (width x d) of entries N(0, std^2), and an output matrix (d x heads width) of
@@ -48,5 +52,9 @@ TL_MUST_USE tl_status tl_random_layer_from_json(const json_t *member, tl_kind ki
                                                 tl_error *err);
 TL_MUST_USE tl_status tl_random_tokens_from_json(const json_t *member, double **x, size_t *rows,
                                                  size_t *cols, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

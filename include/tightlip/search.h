@@ -5,6 +5,10 @@
 #include "tightlip/domain.h"
 #include "tightlip/norm.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What is maximised: the local norm itself, or one of its two blocks. */
 #define TL_OBJECTIVE_LIST(X)                                                  \
     X(TL_OBJECTIVE_NORM, "norm", "the local norm, the larger of both blocks") \
@@ -176,5 +180,9 @@ TL_MUST_USE tl_status tl_search_run(const tl_search_problem *problem,
                                     const tl_search_settings *settings, tl_search_result *best,
                                     tl_error *err);
 void tl_search_result_clear(tl_search_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include "tightlip/domain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Of F at a measure mu = sum_k a_k delta_(z_k) on a domain; f(y) is the output of a token y that
  * attends to mu, S_y = Df(y) (V C_y A for kind dot). Two constants that are not the same:
  *   pointwise      limsup W_2(F mu, F nu) / W_2(mu, nu), nu -> mu: max(move, far)
@@ -50,5 +54,9 @@ typedef struct {
 TL_MUST_USE tl_status tl_gain_search(const tl_layer *layer, const tl_measure *given,
                                      const tl_domain *domain, const tl_gain_settings *settings,
                                      tl_measure **out, double *gain, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 
 #include "tightlip/attention.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
     uint64_t n, centre; /* centre = m, 1 <= m < n */
     double a, rho;
@@ -28,5 +32,9 @@ TL_MUST_USE tl_status tl_star_find(uint64_t n, tl_star *star, double *norm);
 /* Its tokens, every one listed: y_i in R^(M+1) in the coordinates of the head. Errors:
  * TL_ERR_LIMIT (more than 2^20 numbers), TL_ERR_ARGUMENT, TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_star_tokens(const tl_star *star, tl_measure **out, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

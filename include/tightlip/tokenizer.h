@@ -8,6 +8,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tl_tokenizer tl_tokenizer;
 
 /* Reads the vocabulary in a directory, as model hubs lay them out:
@@ -51,5 +55,9 @@ TL_MUST_USE tl_status tl_tokenizer_decode(const tl_tokenizer *t, const uint32_t 
 
 /* Whether this build has tokenisers. */
 bool tl_tokenizer_available(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

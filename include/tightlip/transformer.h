@@ -20,6 +20,10 @@
 #include "tightlip/attention.h"
 #include "tightlip/domain.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The word is `model_type` of config.json. */
 #define TL_FAMILY_LIST(X)     \
     X(TL_FAMILY_BERT, "bert") \
@@ -136,5 +140,9 @@ TL_MUST_USE tl_status tl_transformer_run(const tl_transformer *model,
                                          const tl_transformer_input *input, tl_precision precision,
                                          tl_transformer_states *out, tl_error *err);
 void tl_transformer_states_clear(tl_transformer_states *states);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { TL_TRANSPORT_ATOMS_MAX = 512 };
 
 typedef struct {
@@ -26,5 +30,9 @@ typedef struct {
 TL_MUST_USE tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a,
                                       size_t n, const double *y, const double *b, double *plan,
                                       tl_transport *out, tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

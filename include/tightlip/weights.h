@@ -8,6 +8,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct tl_weights tl_weights;
 
 enum { TL_WEIGHTS_RANK_MAX = 8 };
@@ -71,5 +75,9 @@ TL_MUST_USE tl_status tl_weights_hash(const char *path, uint64_t *hash, uint64_t
 /* What this build reads besides safetensors and npy. */
 bool tl_weights_reads_npz(void);
 bool tl_weights_reads_onnx(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include "tightlip/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* At initialisation the rows of a word table are independent with one law, so that only which
  * tokens are equal counts, not what they are called: any one-to-one numbering gives the same law.
  *   words  runs of letters, digits, apostrophes and bytes above 127, and every other character that
@@ -38,5 +42,9 @@ TL_MUST_USE tl_status tl_words_number(tl_numbering numbering, const char *text, 
 TL_MUST_USE tl_status tl_words_read(const char *path, const char *vocabulary,
                                     tl_numbering numbering, long line, uint32_t **id, size_t *count,
                                     tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

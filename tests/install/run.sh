@@ -1,8 +1,8 @@
 #!/bin/sh
-# run.sh MAKE BUILD CC: installs into an empty directory and uses what is there: the program, the
+# run.sh MAKE BUILD CC CXX: installs into an empty directory and uses what is there: the program, the
 # shared library through pkg-config, the static one, the Python example; then removes all of it. The tarball of make dist is whole.
 # Last line: "N passed, N failed".
-make=$1 build=$2 cc=$3 passed=0 failed=0
+make=$1 build=$2 cc=$3 cxx=$4 passed=0 failed=0
 root=$(mktemp -d) || exit 1
 trap 'rm -rf "$root"' EXIT
 check() {
@@ -21,6 +21,12 @@ check program sh -c "'$prefix/bin/tightlip' --version > /dev/null"
 check example $cc -Wall -Werror experiments/c/local_norm.c $flags -lm -o "$root/shared"
 check shared sh -c "'$root/shared' | grep -q '^norm 2.71424062559$'"
 check "bounds of the example" sh -c "'$root/shared' | grep -q '^sharp '"
+# Every public header from C++, and the library linked from there.
+(cd "$prefix/include" && ls tightlip/*.h) | sed 's/.*/#include "&"/' > "$root/all.cpp"
+echo 'int main() { return tl_bound_count() == 0; }' >> "$root/all.cpp"
+# shellcheck disable=SC2086
+check "headers from C++" $cxx -Wall -Wextra -Werror "$root/all.cpp" $flags -o "$root/cpp"
+check "library from C++" "$root/cpp"
 flags=$(pkg-config --static --cflags --libs tightlip | sed "s,-ltightlip,$prefix/lib/libtightlip.a,")
 # shellcheck disable=SC2086
 check "static library" $cc experiments/c/local_norm.c $flags -lm -o "$root/static"
