@@ -71,7 +71,7 @@ Test(attack_bounds, below_every_bound_of_the_ball)
             query.epsilon = epsilon;
             for (int k = 0; k < 4; k++) {
                 tl_bound_value v;
-                cr_assert_eq(tl_bound_evaluate(tl_bound_find(keys[k]), &query, &v), TL_OK);
+                cr_assert_eq(tl_bound_evaluate(tl_bound_find(keys[k]), &query, &v, NULL), TL_OK);
                 cr_assert(v.applicable, "%s: %s", keys[k], v.why);
                 value[k] = exp(v.log_value);
                 cr_expect(r.effect - r.rounding <= value[k] * r.distance * (1 + 1e-12),

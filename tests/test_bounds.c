@@ -172,7 +172,7 @@ Test(bounds, off_centre_ball_with_bias)
 
 static const char *refusal(const char *key, const tl_bound_query *query, tl_bound_value *value)
 {
-    cr_assert_eq(tl_bound_evaluate(tl_bound_find(key), query, value), TL_OK);
+    cr_assert_eq(tl_bound_evaluate(tl_bound_find(key), query, value, NULL), TL_OK);
     return value->applicable ? "" : value->why;
 }
 
@@ -224,17 +224,23 @@ Test(bounds, meaningless_queries)
                                       &head.norm_ov, &head.rho};
             *fields[field] = bad[i];
             for (size_t b = 0; b < tl_bound_count(); b++)
-                cr_expect_eq(tl_bound_evaluate(tl_bound_at(b), &query, &value), TL_ERR_ARGUMENT,
-                             "field %d value %g", field, bad[i]);
+                cr_expect_eq(tl_bound_evaluate(tl_bound_at(b), &query, &value, NULL),
+                             TL_ERR_ARGUMENT, "field %d value %g", field, bad[i]);
         }
     tl_head_facts head;
     tl_bound_query query = plain_query(&head, 1, 0);
-    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value, NULL), TL_ERR_ARGUMENT);
     query.n = 2.5;
-    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value, NULL), TL_ERR_ARGUMENT);
     query.n = 3;
     query.heads = 0;
-    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_bound_evaluate(tl_bound_at(0), &query, &value, NULL), TL_ERR_ARGUMENT);
+    tl_error err = {0};
+    query.heads = 1;
+    head.norm_v = (double)INFINITY;
+    cr_expect_eq(tl_bound_evaluate(tl_bound_find("sharp"), &query, &value, &err), TL_ERR_ARGUMENT);
+    cr_expect_str_eq(err.text, "bound sharp: ||V|| of head 0: expected a number in the double "
+                               "range, >= 0, found inf");
 }
 
 Test(bounds, registry_is_consistent)

@@ -269,7 +269,7 @@ Test(bounds_l2_norm, masks_are_refused)
     head.width = 1;
     for (int i = 0; i < 3; i++) {
         tl_bound_value value;
-        cr_assert_eq(tl_bound_evaluate(tl_bound_find(keys[i]), &query, &value), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(tl_bound_find(keys[i]), &query, &value, NULL), TL_OK);
         cr_expect_not(value.applicable);
         cr_expect(strstr(value.why, "mask") != NULL, "%s", value.why);
     }

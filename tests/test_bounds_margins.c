@@ -23,7 +23,7 @@ static size_t expect_above(const tl_layer *layer, const tl_measure *mu, const do
         const tl_bound *bound = tl_bound_at(i);
         tl_bound_value value;
         if (bound->norm != TL_NORM_2 || bound->provenance == TL_PROVENANCE_REFUTED) continue;
-        cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK, "%s", bound->key);
+        cr_assert_eq(tl_bound_evaluate(bound, &query, &value, NULL), TL_OK, "%s", bound->key);
         if (!value.applicable) continue;
         applied++;
         cr_expect(value.log_value >= log_norm, "%s: %.17g below %.17g", bound->key,
@@ -118,7 +118,7 @@ Test(bounds_margins, cancelling_logarithms)
         const tl_bound *bound = tl_bound_at(i);
         tl_bound_value value;
         if (bound->norm != TL_NORM_2 || bound->provenance == TL_PROVENANCE_REFUTED) continue;
-        cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK, "%s", bound->key);
+        cr_assert_eq(tl_bound_evaluate(bound, &query, &value, NULL), TL_OK, "%s", bound->key);
         if (!value.applicable) continue;
         applied++;
         /* norm_o norm_v sqrt(2) = 1 + 1e-16 exactly. */
@@ -144,7 +144,7 @@ Test(bounds_margins, logits_known_too_badly)
         tl_bound_value value;
         cr_assert_eq(tl_measure_alloc(&mu, 2, 1, x, NULL, NULL, NULL), TL_OK);
         cr_assert_eq(tl_bound_query_init(&query, facts, layer, mu, NULL, length[i], NULL), TL_OK);
-        cr_assert_eq(tl_bound_evaluate(tl_bound_find("sharp-local"), &query, &value), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(tl_bound_find("sharp-local"), &query, &value, NULL), TL_OK);
         cr_expect_eq(value.applicable, i == 0, "length %g", length[i]);
         if (!value.applicable)
             cr_expect(strstr(value.why, "too large for double precision"), "%s", value.why);
@@ -169,9 +169,9 @@ Test(bounds_margins, infinite_radius_is_for_l2)
     for (size_t i = 0; i < tl_bound_count(); i++) {
         tl_bound_value value;
         query.kind = TL_KIND_DOT;
-        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value), TL_ERR_ARGUMENT);
+        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value, NULL), TL_ERR_ARGUMENT);
         query.kind = TL_KIND_L2;
-        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value), TL_OK);
+        cr_expect_eq(tl_bound_evaluate(tl_bound_at(i), &query, &value, NULL), TL_OK);
         cr_expect(value.applicable || value.why[0] != '\0', "%s", tl_bound_at(i)->key);
     }
 }
@@ -188,7 +188,7 @@ Test(bounds_margins, fewer_tokens_than_the_measure_has_are_refused)
     cr_assert_eq(tl_measure_alloc(&mu, 2, 1, x, NULL, NULL, NULL), TL_OK);
     cr_assert_eq(tl_bound_query_init(&query, facts, layer, mu, NULL, 1, NULL), TL_OK);
     query.n = 1;
-    cr_expect_eq(tl_bound_evaluate(tl_bound_find("sharp"), &query, &value), TL_ERR_ARGUMENT);
+    cr_expect_eq(tl_bound_evaluate(tl_bound_find("sharp"), &query, &value, NULL), TL_ERR_ARGUMENT);
     tl_layer_free(layer);
     tl_measure_free(mu);
 }

@@ -115,7 +115,7 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
         tl_bound_query_domain(&query, head, problem->layer, problem->measure, domain, NULL), TL_OK);
     tl_bound_query asked = tl_bound_query_about(&query, bound, domain);
     asked.epsilon = domain->epsilon;
-    cr_assert_eq(tl_bound_evaluate(bound, &asked, &value), TL_OK);
+    cr_assert_eq(tl_bound_evaluate(bound, &asked, &value, NULL), TL_OK);
     cr_assert(value.applicable);
     tl_domain_free(enclosing);
     return value.log_value;
@@ -278,7 +278,7 @@ Test(certify_bounds, upper_ends)
         const tl_bound *bound = tl_bound_at(i);
         tl_bound_value value;
         tl_certified upper;
-        cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(bound, &query, &value, NULL), TL_OK);
         cr_assert_eq(tl_certify_upper(&problem, 1, &bound, &value, &upper, NULL), TL_OK);
         const size_t at = index_of(bound->key);
         if (value.applicable && at < ENCLOSED && enclosed[at].slow)

@@ -68,7 +68,7 @@ static double over_double(const tl_problem *problem, const tl_certified_bound *r
     cr_assert_eq(tl_bound_query_domain(&query, head, problem->layer, problem->measure,
                                        problem->domain, NULL),
                  TL_OK);
-    cr_assert_eq(tl_bound_evaluate(row->bound, &query, &value), TL_OK);
+    cr_assert_eq(tl_bound_evaluate(row->bound, &query, &value, NULL), TL_OK);
     return row->value.high.log10 - value.log_value / log(10);
 }
 

@@ -134,7 +134,7 @@ Test(certify_star, upper_ends)
         tl_bound_query_identity(&query, &head, star.n, star.n - star.centre + 1);
         for (size_t k = 0; k < KEYS; k++) {
             bound[k] = tl_bound_find(keys[k]);
-            cr_assert_eq(tl_bound_evaluate(bound[k], &query, &value[k]), TL_OK);
+            cr_assert_eq(tl_bound_evaluate(bound[k], &query, &value[k], NULL), TL_OK);
         }
         cr_assert_eq(tl_certify_star_upper(&star, KEYS, bound, value, upper, NULL), TL_OK);
         for (size_t k = 0; k < KEYS; k++) {

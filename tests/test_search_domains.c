@@ -63,7 +63,7 @@ static void expect_below_bounds(const tl_domain *domain, const tl_search_result 
         const tl_bound *bound = tl_bound_at(i);
         const tl_bound_query asked = tl_bound_query_about(&query, bound, domain);
         tl_bound_value value;
-        cr_assert_eq(tl_bound_evaluate(bound, &asked, &value), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(bound, &asked, &value, NULL), TL_OK);
         if (!value.applicable || bound->norm != TL_NORM_2 ||
             bound->provenance == TL_PROVENANCE_REFUTED)
             continue;

@@ -30,7 +30,7 @@ int main(void)
     for (size_t i = 0; i < tl_bound_count(); i++) {
         const tl_bound *bound = tl_bound_at(i);
         tl_bound_value value;
-        if (tl_bound_evaluate(bound, &query, &value) == TL_OK && value.applicable &&
+        if (tl_bound_evaluate(bound, &query, &value, &error) == TL_OK && value.applicable &&
             bound->norm == TL_NORM_2 && bound->provenance == TL_PROVENANCE_PROVEN)
             printf("%-16s %.6g\n", bound->key, exp(value.log_value));
     }

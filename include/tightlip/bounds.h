@@ -103,11 +103,11 @@ const tl_bound *tl_bound_part_at(size_t i);
 const tl_bound *tl_bound_find(const char *key);
 
 /* Evaluates with the shared checks (query complete, parameters finite and >= 0) first.
- * Errors: TL_ERR_ARGUMENT for a meaningless query (n < 1 or not whole, negative or non-finite
- * norms), TL_ERR_MEMORY. "Does not apply" is no error. Cost: under 50 ms for scopes ball and mean
- * field, O(H m^2 v (k + v) + H m v^3) local, m atoms. */
+ * Errors, which name the bound and the fact: TL_ERR_ARGUMENT for a meaningless query (n < 1 or
+ * not whole, negative or non-finite norms), TL_ERR_MEMORY. "Does not apply" is no error. Cost:
+ * under 50 ms for scopes ball and mean field, O(H m^2 v (k + v) + H m v^3) local, m atoms. */
 TL_MUST_USE tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_query *query,
-                                        tl_bound_value *value);
+                                        tl_bound_value *value, tl_error *err);
 
 /* Facts of a layer on a ball (centre NULL: the origin): fills query and head[] (layer->heads of
  * them, owned by the caller, borrowed by query). Norms are rounded up by a margin that covers the

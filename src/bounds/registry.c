@@ -75,33 +75,66 @@ static bool is_radius(double x, tl_kind kind)
     return is_size(x) || (kind == TL_KIND_L2 && x == (double)INFINITY);
 }
 
-static bool meaningful(const tl_bound_query *query)
+static tl_status check_head(const tl_head_facts *head, size_t h, tl_error *err)
 {
+    const struct {
+        const char *name;
+        double value;
+    } fact[] = {{"||A||", head->norm_a},
+                {"||V||", head->norm_v},
+                {"||O V||", head->norm_ov},
+                {"largest |A x + c|", head->rho}};
+
+    for (size_t i = 0; i < sizeof fact / sizeof fact[0]; i++)
+        if (!is_size(fact[i].value))
+            return tl_fail(err, TL_ERR_ARGUMENT,
+                           "%s of head %zu: expected a number in the double range, >= 0, found %g",
+                           fact[i].name, h, fact[i].value);
+    return TL_OK;
+}
+
+static tl_status check(const tl_bound_query *query, tl_error *err)
+{
+    tl_status s = TL_OK;
+
     if (!query->infinite && !(isfinite(query->n) && query->n >= 1 && floor(query->n) == query->n))
-        return false;
-    if (!is_radius(query->radius, query->kind) || !is_radius(query->radius_origin, query->kind) ||
-        !is_size(query->norm_o))
-        return false;
-    if (query->heads == 0 || !query->head) return false;
-    for (size_t h = 0; h < query->heads; h++) {
-        const tl_head_facts *head = &query->head[h];
-        if (!is_size(head->norm_a) || !is_size(head->norm_v) || !is_size(head->norm_ov) ||
-            !is_size(head->rho))
-            return false;
-    }
-    if (query->layer && query->layer->heads != query->heads) return false;
-    if (query->measure) {
-        if (query->layer && query->measure->d != query->layer->d) return false;
-        if ((query->measure->n == 0) != query->infinite) return false;
-        if (!query->infinite && query->n < (double)query->measure->n) return false;
-    }
-    return true;
+        return tl_fail(err, TL_ERR_ARGUMENT, "n: expected a whole number from 1, found %g",
+                       query->n);
+    if (!is_radius(query->radius, query->kind) || !is_radius(query->radius_origin, query->kind))
+        return tl_fail(err, TL_ERR_ARGUMENT, "radius: expected a finite number >= 0, found %g",
+                       is_radius(query->radius, query->kind) ? query->radius_origin
+                                                             : query->radius);
+    if (!is_size(query->norm_o))
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "||O||: expected a number in the double range, >= 0, found %g",
+                       query->norm_o);
+    if (query->heads == 0 || !query->head)
+        return tl_fail(err, TL_ERR_ARGUMENT, "expected the facts of a head, found none");
+    for (size_t h = 0; h < query->heads && !s; h++) s = check_head(&query->head[h], h, err);
+    if (s) return s;
+    if (query->layer && query->layer->heads != query->heads)
+        return tl_fail(err, TL_ERR_ARGUMENT, "expected facts of %zu heads, found %zu",
+                       query->layer->heads, query->heads);
+    if (query->measure && ((query->layer && query->measure->d != query->layer->d) ||
+                           (query->measure->n == 0) != query->infinite ||
+                           (!query->infinite && query->n < (double)query->measure->n)))
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "expected tokens of the width and number that the query tells");
+    return TL_OK;
 }
 
 tl_status tl_bound_evaluate(const tl_bound *bound, const tl_bound_query *query,
-                            tl_bound_value *value)
+                            tl_bound_value *value, tl_error *err)
 {
-    if (!bound || !query || !value || !meaningful(query)) return TL_ERR_ARGUMENT;
-    *value = (tl_bound_value){.applicable = false, .log_value = (double)NAN};
-    return bound->evaluate(query, value);
+    tl_status s;
+
+    if (!bound || !query || !value) return tl_fail(err, TL_ERR_ARGUMENT, "expected a bound");
+    s = check(query, err);
+    if (!s) {
+        *value = (tl_bound_value){.applicable = false, .log_value = (double)NAN};
+        s = bound->evaluate(query, value);
+        if (s) (void)tl_fail(err, s, "%s", tl_status_text(s));
+    }
+    if (s) tl_error_prefix(err, "bound %s", bound->key);
+    return s;
 }

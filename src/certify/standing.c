@@ -20,7 +20,7 @@ static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *r
     unmasked.mask = TL_MASK_NONE;
     unmasked.measure = NULL; /* local bounds look at rows, which the mask cuts */
     tl_bound_value other;
-    tl_status status = tl_bound_evaluate(row->bound, &unmasked, &other);
+    tl_status status = tl_bound_evaluate(row->bound, &unmasked, &other, NULL);
     if (status == TL_OK && other.applicable) {
         row->outside_hypotheses = true;
         (void)snprintf(row->why, sizeof row->why, "%s", value->why);
@@ -48,7 +48,7 @@ static tl_status fill_row(const tl_certify_run *run, const tl_bound_query *query
     tl_bound_value value;
     /* A bound on moves from the centre of a Frobenius ball bounds the norm there. */
     if (is_centre(query->measure, run->domain->around)) asked.epsilon = run->domain->epsilon;
-    tl_status status = tl_bound_evaluate(row->bound, &asked, &value);
+    tl_status status = tl_bound_evaluate(row->bound, &asked, &value, NULL);
 
     row->counts = named || row->bound->provenance != TL_PROVENANCE_REFUTED;
     if (status == TL_OK && !value.applicable && named && query->mask != TL_MASK_NONE)

@@ -130,7 +130,7 @@ static tl_status stand(const tl_certified_star *star, const tl_certify_settings 
     arb_t ball;
 
     row->bound = tl_bound_at(i);
-    const tl_status status = tl_bound_evaluate(row->bound, query, &value);
+    const tl_status status = tl_bound_evaluate(row->bound, query, &value, NULL);
     if (status != TL_OK) return status;
     row->counts = row->bound->provenance != TL_PROVENANCE_REFUTED ||
                   (asked->against && strcmp(row->bound->key, asked->against) == 0);

@@ -57,9 +57,7 @@ static tl_status alloc_rows(tl_cli_bound_row **rows, const tl_bound_query *query
         const tl_bound *bound = tl_bound_at(i);
         const tl_bound_query asked = domain ? tl_bound_query_about(query, bound, domain) : *query;
         (*rows)[i].bound = bound;
-        status = tl_bound_evaluate(bound, &asked, &(*rows)[i].value);
-        if (status != TL_OK)
-            (void)tl_fail(err, status, "bound %s: %s", tl_bound_at(i)->key, tl_status_text(status));
+        status = tl_bound_evaluate(bound, &asked, &(*rows)[i].value, err);
     }
     if (status == TL_OK && conjecture != NULL) {
         (*rows)[count].bound = conjecture;

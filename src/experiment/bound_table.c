@@ -103,8 +103,8 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
         s = tl_conjecture_value(bound, &asked, &value, err);
         if (s) return s;
     } else {
-        s = tl_bound_evaluate(bound, &asked, &value);
-        if (s) return tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
+        s = tl_bound_evaluate(bound, &asked, &value, err);
+        if (s) return s;
     }
     violated =
         value.applicable && comparable && bound->provenance != TL_PROVENANCE_REFUTED &&

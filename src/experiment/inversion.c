@@ -89,8 +89,7 @@ static tl_status bound_of(const tl_bound *bound, const tl_layer *layer, uint64_t
     if (!s) {
         query.infinite = false;
         query.n = (double)n;
-        s = tl_bound_evaluate(bound, &query, &value);
-        if (s) s = tl_fail(err, s, "bound %s: %s", bound->key, tl_status_text(s));
+        s = tl_bound_evaluate(bound, &query, &value, err);
     }
     if (!s && !(value.applicable && isfinite(value.log_value)))
         s = tl_fail(err, TL_ERR_UNSUPPORTED, "bound %s: expected a value, found none: %s",

@@ -21,7 +21,7 @@ double log_bound(const char *key, const tl_bound_query *query)
     const tl_bound *bound = tl_bound_find(key);
 
     cr_assert_not_null(bound, "%s", key);
-    cr_assert_eq(tl_bound_evaluate(bound, query, &value), TL_OK);
+    cr_assert_eq(tl_bound_evaluate(bound, query, &value, NULL), TL_OK);
     return value.applicable ? value.log_value : (double)NAN;
 }
 

@@ -67,7 +67,7 @@ size_t search_fixture_check(const search_fixture *f, const tl_search_result *fou
         const tl_bound *bound = tl_bound_at(i);
         tl_bound_value value = {0};
         if (bound->norm != f->problem.norm || bound->provenance == TL_PROVENANCE_REFUTED) continue;
-        cr_assert_eq(tl_bound_evaluate(bound, &query, &value), TL_OK);
+        cr_assert_eq(tl_bound_evaluate(bound, &query, &value, NULL), TL_OK);
         if (!value.applicable) continue;
         cr_expect_leq(found->norm.log_value, value.log_value + 1e-12,
                       "%s mask %s: %.15g above bound %s, %.15g", tl_kind_name(f->layer->kind),
