@@ -103,6 +103,18 @@ Test(bounds_causal, finite_and_growing)
     cr_expect_float_eq(causal("causal-sharp", 5, 1), 1, 1e-12);
 }
 
+/* A = 0 is no looser than a little A: the merge of the rows has weights of columns there too. */
+Test(bounds_causal, rises_from_no_matrix_at_all)
+{
+    for (double n = 2; n < 1e6; n = 2 * n + 1) {
+        const double none = causal("causal-sharp", 0, n);
+        for (double g = 1e-300; g < 1e-3; g *= 1e10) {
+            const double some = causal("causal-sharp", g, n);
+            cr_expect(none <= some * (1 + 1e-12), "n %g, g %g: %.17g, %.17g", n, g, none, some);
+        }
+    }
+}
+
 Test(bounds_causal, position_values_and_heads)
 {
     tl_head_facts head[2];

@@ -155,12 +155,15 @@ static double display(const pieces *p, const ends *e, double square)
     return fmax(largest, pow(0.5, e->a) * (1 + 64 * DBL_EPSILON) * sum + e->f1);
 }
 
+/* In place of a smaller square of the move of a token itself: the merge divides by it. */
+static const double LEAST = 1e-200;
+
 /* The square of the merge with one exponent, by bisection below high. */
 static double merge(const pieces *p, const ends *e, double low, double high)
 {
     double best = high;
 
-    for (int step = 0; e->c2 > DBL_MIN && step < STEPS; step++) {
+    for (int step = 0; step < STEPS; step++) {
         double middle = low + (high - low) / 2, reached = display(p, e, middle);
         if (reached <= middle * (1 + 64 * DBL_EPSILON))
             high = middle;
@@ -175,7 +178,7 @@ static double merge(const pieces *p, const ends *e, double low, double high)
 double tl_bounds_log_causal_rows(double n, double g, double c, size_t effort)
 {
     const double log_unit = log1p(g), up = 1 + 64 * DBL_EPSILON;
-    const double f1 = exp(-2 * log_unit) * up, c2 = exp(2 * (log(c) - log_unit)) * up;
+    const double f1 = exp(-2 * log_unit) * up, c2 = fmax(exp(2 * (log(c) - log_unit)) * up, LEAST);
     const double f2 = exp(2 * tl_bounds_log_tau_pair(g) - log(2) - 2 * log_unit) * up;
     const double log_tau2 = 2 * (tl_bounds_log_tau_mean_field(g) - log_unit);
     rows r = {.n = n, .g = g, .tau2 = exp(fmin(log_tau2, 600)) * up};
