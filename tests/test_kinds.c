@@ -177,6 +177,28 @@ Test(kinds, cosine_of_one_token)
     tl_layer_free(layer);
 }
 
+/* tau = 0, width 1: only the derivative along the unit row is left, eps/s^3 of each token, which a
+ * difference of 1 and u u' loses. */
+Test(kinds, cosine_on_the_line)
+{
+    static const tl_norm norms[] = {TL_NORM_2, TL_NORM_INF, TL_NORM_FRO};
+    const double one = 1;
+    tl_layer *layer = layer_of(TL_KIND_COSINE, TL_MASK_NONE, 1, &one, &one);
+
+    layer->eps = 1e-8;
+    layer->tau = 0;
+    for (double far = 1; far < 1e12; far *= 10)
+        for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
+            const double x[] = {far, -far};
+            tl_measure *mu = measure_of(2, 1, x, NULL, NULL);
+            const double expected = layer->eps / pow(far * far + layer->eps, 1.5);
+            cr_expect_float_eq(norm_of(layer, mu, norms[i]), expected, 1e-13 * expected,
+                               "norm %s at %g", tl_norm_name(norms[i]), far);
+            tl_measure_free(mu);
+        }
+    tl_layer_free(layer);
+}
+
 Test(kinds, what_is_refused)
 {
     const double one = 1, x[] = {1, 2}, log_mass[] = {-M_LN2, -M_LN2};

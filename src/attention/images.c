@@ -129,7 +129,8 @@ static void unit_map(tl_jacobian *J, tl_map *t, const double *W, const double *b
                   .width = rows,
                   .factor = factor,
                   .unit = t->unit,
-                  .inverse = t->inverse};
+                  .inverse = t->inverse,
+                  .eps = J->layer->eps};
     for (size_t i = 0; i < J->m; i++) {
         double *u = t->unit + i * rows;
         for (size_t r = 0; r < rows; r++)

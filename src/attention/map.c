@@ -9,12 +9,21 @@ static bool is_identity(const tl_map *t)
     return t->shape == TL_MAP_LINEAR && !t->W;
 }
 
-/* p <- (p - u <u, p>) / sqrt(|z|^2 + eps): symmetric, hence its own adjoint. */
+void tl_map_unit_tangent(size_t rows, const double *u, double rest, double *p)
+{
+    const double square = tl_dot(rows, u, u), radial = tl_dot(rows, u, p);
+    if (!(square > 0.0)) return;
+    /* Once more for what rounding leaves along u, which may be more than the rest. */
+    for (int pass = 0; pass < 2; pass++) tl_axpy(rows, -tl_dot(rows, u, p) / square, u, p);
+    tl_axpy(rows, rest * radial / square, u, p);
+}
+
+/* p <- factor (p - u <u, p>) / sqrt(|z|^2 + eps): symmetric, hence its own adjoint. */
 static void tangent(const tl_map *t, size_t i, double *p)
 {
-    const double *u = t->unit + i * t->rows;
-    const double along = tl_dot(t->rows, u, p), size = t->factor * t->inverse[i];
-    for (size_t r = 0; r < t->rows; r++) p[r] = size * (p[r] - along * u[r]);
+    const double inverse = t->inverse[i];
+    tl_map_unit_tangent(t->rows, t->unit + i * t->rows, t->eps * inverse * inverse, p);
+    tl_scale(t->rows, t->factor * inverse, p);
 }
 
 /* out (count x rows, rows ld apart) = phi W' */

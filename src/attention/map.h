@@ -19,7 +19,13 @@ typedef struct {
     const double *image; /* m x width, borrowed: the parabola's z */
     double *unit;        /* m x rows, owned: u */
     double *inverse;     /* m, owned: 1 / sqrt(|z|^2 + eps) */
+    double eps;
 } tl_map;
+
+/* p <- p - u <u, p> for u = z / s, s^2 = |z|^2 + eps, with rest = 1 - |u|^2 = eps / s^2 given, so
+ * that what little is left along u is known to rounding: the part across, and rest times that
+ * along. */
+void tl_map_unit_tangent(size_t rows, const double *u, double rest, double *p);
 
 /* Below, `first` is the token of the first of `count` rows. Cost: O(count rows d) each. */
 

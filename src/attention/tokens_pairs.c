@@ -81,6 +81,18 @@ static double unit_row(const tl_twin *t, size_t rows, const double *W, const dou
     return size;
 }
 
+/* p <- p - u <u, p> for a unit row u of size s, rest = 1 - |u|^2 = eps / s^2: where p points along
+ * u the rest is all there is, and less than the rounding of that difference. */
+static void less_along(size_t rows, const double *u, double rest, double *p)
+{
+    const double square = tl_dot(rows, u, u);
+    if (!(square > 0.0)) return;
+    const double first = tl_dot(rows, u, p) / square;
+    for (size_t r = 0; r < rows; r++) p[r] -= first * u[r];
+    const double left = tl_dot(rows, u, p) / square;
+    for (size_t r = 0; r < rows; r++) p[r] += (rest * first - left) * u[r];
+}
+
 /* tau <u, v>: d/dx_j = tau W_k'(u - v <v, u>) / |key|, and so for x_i. */
 static void cosine_pair(tl_twin *t, size_t i, size_t j)
 {
@@ -89,36 +101,41 @@ static void cosine_pair(tl_twin *t, size_t i, size_t j)
     double *u = t->work, *v = u + k, *rest = v + k;
     const double query = unit_row(t, k, head->Q, head->bq, t->x + i * d, u);
     const double key = unit_row(t, k, head->K, head->bk, t->x + j * d, v);
-    const double cosine = tl_dot(k, u, v);
-    t->logit[j] = t->layer->tau * cosine;
-    for (size_t r = 0; r < k; r++) rest[r] = u[r] - cosine * v[r];
+    t->logit[j] = t->layer->tau * tl_dot(k, u, v);
+    memcpy(rest, u, k * sizeof *rest);
+    less_along(k, v, t->layer->eps / (key * key), rest);
     transposed(k, d, t->layer->tau / key, head->K, rest, t->to_j + j * d);
-    for (size_t r = 0; r < k; r++) rest[r] = v[r] - cosine * u[r];
+    memcpy(rest, v, k * sizeof *rest);
+    less_along(k, u, t->layer->eps / (query * query), rest);
     transposed(k, d, t->layer->tau / query, head->Q, rest, t->to_i + j * d);
 }
 
-/* nu O w, w the unit row of V x + bv, and its derivative nu O (V - w w'V) / |..|. */
+/* Row r of O times a column of values of the head whose first one is `first`. */
+static double output_of(const tl_layer *layer, size_t r, size_t first, size_t v, const double *y)
+{
+    if (layer->O) return tl_dot(v, layer->O + r * layer->values + first, y);
+    return r >= first && r < first + v ? y[r - first] : 0.0;
+}
+
+/* nu O w, w the unit row of V x + bv, and its derivative nu O (V - w w'V) / |..|, a column of V at
+ * a time. */
 static void cosine_value(tl_twin *t, size_t j)
 {
     const tl_head *head = t->head;
     const tl_layer *layer = t->layer;
     const size_t d = t->d, v = head->v;
-    double *w = t->work, *along = w + v;
+    double *w = t->work, *column = w + v;
     const double size = unit_row(t, v, head->V, head->bv, t->x + j * d, w);
     size_t first = 0;
     for (const tl_head *h = layer->head; h != head; h++) first += h->v;
-    transposed(v, d, 1.0, head->V, w, along);
-    for (size_t r = 0; r < t->out; r++) {
-        double *row = t->dvalue + (j * t->out + r) * d, sum = 0.0;
-        memset(row, 0, d * sizeof *row);
-        for (size_t c = 0; c < v; c++) {
-            const double o =
-                layer->O ? layer->O[r * layer->values + first + c] : (double)(r == first + c);
-            sum += layer->nu * o * w[c];
-            tl_axpy(d, layer->nu * o / size, head->V + c * d, row);
-        }
-        tl_axpy(d, -sum / size, along, row);
-        t->value[j * t->out + r] = sum;
+    for (size_t r = 0; r < t->out; r++)
+        t->value[j * t->out + r] = layer->nu * output_of(layer, r, first, v, w);
+    for (size_t i = 0; i < d; i++) {
+        for (size_t c = 0; c < v; c++) column[c] = head->V[c * d + i];
+        less_along(v, w, layer->eps / (size * size), column);
+        for (size_t r = 0; r < t->out; r++)
+            t->dvalue[(j * t->out + r) * d + i] =
+                layer->nu / size * output_of(layer, r, first, v, column);
     }
 }
 
