@@ -102,11 +102,12 @@ static void claim_ball(arb_t claim, const tl_problem *problem, double slack, slo
         arb_set_d(claim, problem->value);
     } else {
         arb_set_d(claim, problem->log10_value);
+        /* The logarithm itself was rounded. */
+        arb_set_d(t, 2 * DBL_EPSILON * fabs(problem->log10_value));
+        arb_sub(claim, claim, t, prec);
         arb_set_ui(t, 10);
         arb_log(t, t, prec);
         arb_mul(claim, claim, t, prec);
-        /* The logarithm itself was rounded. */
-        slack += 4 * DBL_EPSILON * fabs(problem->log10_value);
         arb_exp(claim, claim, prec);
     }
     arb_set_d(t, slack);
