@@ -1,5 +1,6 @@
 /* Shards joined are the bytes of one run; what does not fit together is refused. */
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,22 @@ Test(experiment_shards, joined_to_the_same_bytes)
     }
 }
 
+/* A damaged manifest. */
+static void change_shard(const char *where, long index, long of)
+{
+    char path[SCRATCH_PATH_SIZE + 20];
+
+    (void)snprintf(path, sizeof path, "%s/manifest.json", where);
+    json_t *manifest = json_load_file(path, 0, NULL);
+    cr_assert_not_null(manifest);
+    cr_assert_eq(json_object_set_new(
+                     manifest, "shard",
+                     json_pack("{s:I,s:I}", "index", (json_int_t)index, "of", (json_int_t)of)),
+                 0);
+    cr_assert_eq(json_dump_file(manifest, path, JSON_INDENT(2)), 0);
+    json_decref(manifest);
+}
+
 Test(experiment_shards, what_does_not_fit_is_refused)
 {
     scratch dir;
@@ -105,6 +122,12 @@ Test(experiment_shards, what_does_not_fit_is_refused)
     cr_expect_eq(tl_experiment_merge(ex, complete, 1, &to, &err), TL_ERR_ARGUMENT);
     cr_expect(strstr(err.text, "found a whole run"), "%s", err.text);
     cr_expect_not(results_exist(out, "cells.ndjson"));
+    change_shard(one, 1000000000000000, 1000000000000000);
+    cr_expect_eq(tl_experiment_merge(ex, missing, 1, &to, &err), TL_ERR_ARGUMENT);
+    cr_expect(strstr(err.text, "expected a shard of at most 1000000"), "%s", err.text);
+    change_shard(one, 999999, 1000000); /* names that do not fit the text together */
+    cr_expect_eq(tl_experiment_merge(ex, missing, 1, &to, &err), TL_ERR_ARGUMENT);
+    cr_expect(strstr(err.text, "missing 999999: 1/1000000, 2/1000000"), "%s", err.text);
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }

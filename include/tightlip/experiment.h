@@ -50,6 +50,8 @@ typedef struct {
                      tl_error *err);
 } tl_team;
 
+enum { TL_SHARDS_MAX = 1000000 };
+
 typedef struct {
     const char *directory; /* results go here; made when absent (parents must exist) */
     int threads;           /* 0: OpenMP's default */
@@ -57,7 +59,8 @@ typedef struct {
     uint64_t seed; /* overrides the file's */
     bool resume;   /* keep the finished cells of an interrupted run of the same resolved config */
     bool no_plot;
-    size_t shard, shards; /* share `shard` of `shards` (counted from 1) of the cells; 0, 0: all */
+    size_t shard,
+        shards; /* share `shard` of `shards` (from 1, at most TL_SHARDS_MAX); 0, 0: all cells */
     void (*progress)(
         void *context,
         const tl_progress *progress); /* may be NULL; called from one thread at a time */

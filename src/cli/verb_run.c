@@ -183,14 +183,15 @@ static tl_status read_shard(const char *text, tl_run_options *run, tl_error *err
     if (slash && (size_t)(slash - text) < sizeof first) {
         (void)snprintf(first, sizeof first, "%.*s", (int)(slash - text), text);
         if (tl_cli_parse_count(first, &shard) && tl_cli_parse_count(slash + 1, &shards) &&
-            shard >= 1 && shard <= shards && shards <= 1000000) {
+            shard >= 1 && shard <= shards && shards <= TL_SHARDS_MAX) {
             run->shard = (size_t)shard;
             run->shards = (size_t)shards;
             return TL_OK;
         }
     }
     return tl_fail(err, TL_ERR_ARGUMENT,
-                   "--shard: expected I/N with 1 <= I <= N <= 1000000, found '%.60s'", text);
+                   "--shard: expected I/N with 1 <= I <= N <= %d, found '%.60s'", TL_SHARDS_MAX,
+                   text);
 }
 
 /* Rank 0, or the only one. */

@@ -31,6 +31,9 @@ static tl_status read_one(const char *directory, shard *s, tl_error *err)
         if (s->index < 1 || s->index > s->of)
             status =
                 tl_fail(err, TL_ERR_ARGUMENT, "%s: expected a shard, found a whole run", manifest);
+        else if (s->of > TL_SHARDS_MAX)
+            status = tl_fail(err, TL_ERR_ARGUMENT, "%s: expected a shard of at most %d, found %zu",
+                             manifest, TL_SHARDS_MAX, s->of);
     }
     free(manifest);
     free(cells);
@@ -84,7 +87,7 @@ static tl_status check_complete(const shard *list, size_t count, tl_error *err)
             at++;
             continue;
         }
-        if (named++ < 8)
+        if (named++ < 8 && used < sizeof missing)
             used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%zu/%zu",
                                      used ? ", " : "", index, of);
     }
