@@ -71,7 +71,8 @@ void tl_attack_defaults(tl_attack_settings *settings);
  * Errors: TL_ERR_UNSUPPORTED (mean field; a domain that is not convex or not bounded), TL_ERR_LIMIT
  * (n above TL_ATTACK_TOKENS_MAX), TL_ERR_DOMAIN (epsilon not positive and finite, a budget
  * negative, X outside the domain), TL_ERR_SHAPE (residual without out = d), TL_ERR_ARGUMENT (no
- * restart or step), those of tl_forward and tl_norm_compute, TL_ERR_MEMORY.
+ * restart or step), those of tl_forward and tl_norm_compute, TL_ERR_NUMERIC too
+ * where the effect leaves the double range, TL_ERR_MEMORY.
  * Cost: some O(H n^2 (k + v)) per step. Source: src/attack/README.md. */
 TL_MUST_USE tl_status tl_attack_run(const tl_attack_problem *problem,
                                     const tl_attack_settings *settings, tl_attack_result *result,

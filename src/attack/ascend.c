@@ -99,6 +99,15 @@ static bool step(climb *c, const double *D, double *value)
     return false;
 }
 
+/* Of |F(X + D) - F(X)| where outputs are below the normal range: a unit of theirs for each product
+ * that an entry is a sum of. */
+static double underflow(const tl_attack_setting *s)
+{
+    const double terms = (double)(s->n + s->d + s->out + 8) * (double)s->problem->layer->heads;
+
+    return 2 * DBL_TRUE_MIN * terms * sqrt((double)(s->n * s->out));
+}
+
 tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D, double *effect,
                            double *rounding)
 {
@@ -120,7 +129,8 @@ tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D, 
     if (!status) {
         *effect = effect_at(&c, D);
         *rounding = 4 * DBL_EPSILON * (double)(s->problem->layer->d + 8) *
-                    (c.scale + tl_nrm2(s->n * s->out, s->y));
+                        (c.scale + tl_nrm2(s->n * s->out, s->y)) +
+                    underflow(s);
     }
     climb_clear(&c);
     return status;

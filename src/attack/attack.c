@@ -142,7 +142,8 @@ static tl_status linearise(tl_attack_setting *s, tl_error *err)
     tl_jacobian_free(l.J);
     free(u);
     if (status == TL_ERR_NUMERIC)
-        return tl_fail(err, status, "attack: the logits at the tokens leave the double range");
+        return tl_fail(err, status,
+                       "attack: logits or outputs at the tokens leave the double range");
     if (status == TL_ERR_MEMORY) return tl_fail(err, status, "attack: no memory");
     return status;
 }
@@ -208,6 +209,10 @@ static tl_status keep_best(const tl_attack_setting *s, outcome *all, size_t coun
     if (best == count)
         return tl_fail(err, all[0].status, "attack: every restart failed, the first one with: %s",
                        tl_status_text(all[0].status));
+    if (!isfinite(all[best].effect / s->problem->epsilon))
+        return tl_fail(err, TL_ERR_NUMERIC,
+                       "attack: epsilon %g: the effect, or its ratio, leaves the double range",
+                       s->problem->epsilon);
     *result = (tl_attack_result){.n = s->n, .d = s->d, .local = s->local, .restart = best};
     result->x = malloc(cols * sizeof(double));
     result->clean = malloc(cols * sizeof(double));

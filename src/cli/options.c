@@ -59,6 +59,8 @@ static tl_status parse_set(const tl_cli_option *option, const char *text, tl_cli
     for (;;) {
         size_t length = strcspn(text, ",");
         int i = word_index(option, text, length);
+        if (length == 3 && strncmp(text, "all", length) == 0)
+            return bad_value(err, option, "all alone, or words without it", value->text);
         if (i < 0) return bad_word(err, option, text, length);
         value->count |= UINT64_C(1) << i;
         if (text[length] == '\0') return TL_OK;

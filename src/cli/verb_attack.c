@@ -22,7 +22,7 @@
     X(RESTARTS, "restarts", 0, COUNT, "K", "16", 1, 1000000, NULL, "restarts for each budget")    \
     X(STEPS, "steps", 0, COUNT, "K", "200", 1, 1000000, NULL, "ascent steps for each restart")    \
     X(SEED, "seed", 's', COUNT, "S", "1", 0, 9007199254740992, NULL, "seed of the restarts")      \
-    X(OUT, "out", 'o', TEXT, "FILE", NULL, 0, 0, NULL,                                            \
+    X(OUT, "output", 'o', TEXT, "FILE", NULL, 0, 0, NULL,                                         \
       "write the perturbed input of the last budget as a problem file")                           \
     X(THREADS, "threads", 'j', COUNT, "T", NULL, 1, 1024, NULL,                                   \
       "OpenMP threads; results do not depend on them")
@@ -166,10 +166,11 @@ static void print_report(const attack_report *report)
             printf("none\n");
             continue;
         }
-        char text[CLI_NUMBER_SIZE];
+        char text[CLI_NUMBER_SIZE], times[24] = "-";
         const double log_bound = log_with_residual(report, row->least);
-        printf("%-14s %-12s %.4g\n", tl_cli_format_log(text, log_bound), row->least->bound->key,
-               exp(log_bound) / r->ratio);
+        if (r->ratio > 0) snprintf(times, sizeof times, "%.4g", exp(log_bound) / r->ratio);
+        printf("%-14s %-12s %s\n", tl_cli_format_log(text, log_bound), row->least->bound->key,
+               times);
     }
 }
 
@@ -290,8 +291,7 @@ const tl_cli_verb tl_cli_verb_attack = {
         "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
         "the whole ball (with --residual, plus 1). On a measure (masses, or --parts) distances are "
         "W_2 by exact optimal transport, atoms may be split, and the slopes of whole, split and "
-        "far moves are printed. Exit code 3 where the found ratio lies above "
-        "it.",
+        "far moves are printed. Exit code 3 where the ratio found is above it.",
     .option = options,
     .options = ATTACK_COUNT,
     .least = 1,
