@@ -69,6 +69,90 @@ Test(certify_spectral, norms_agree_with_those_at_more_bits)
     gsl_rng_free(rng);
 }
 
+/* A matrix at the ends of balls: signs of a rank-one matrix or at random. */
+static void at_ends(arb_mat_t end, const arb_mat_t M, gsl_rng *rng, bool aligned)
+{
+    const slong rows = arb_mat_nrows(M), cols = arb_mat_ncols(M);
+    const size_t across = draw_below(rng, 1u << cols), down = draw_below(rng, 1u << rows);
+    arf_t radius;
+
+    arf_init(radius);
+    for (slong i = 0; i < rows; i++)
+        for (slong j = 0; j < cols; j++) {
+            const bool minus = aligned ? (across >> j & 1) != (down >> i & 1) : draw_below(rng, 2);
+            arb_srcptr from = arb_mat_entry(M, i, j);
+            arb_ptr to = arb_mat_entry(end, i, j);
+            arf_set_mag(radius, arb_radref(from));
+            if (minus) arf_neg(radius, radius);
+            arb_get_mid_arb(to, from);
+            arb_add_arf(to, to, radius, ARF_PREC_EXACT);
+        }
+    arf_clear(radius);
+}
+
+/* Balls from wider than their middle to narrow: what is enclosed is every matrix in them. */
+Test(certify_spectral, norms_hold_every_matrix_of_wide_balls)
+{
+    gsl_rng *rng = draw_stream(7304);
+    arb_t norm, one;
+
+    arb_init(norm);
+    arb_init(one);
+    for (int draw = 0; draw < draw_count(60); draw++) {
+        const slong rows = 1 + (slong)draw_below(rng, 11), cols = 1 + (slong)draw_below(rng, 11);
+        const slong width = 2 - (slong)draw_below(rng, 40);
+        arb_mat_t M, end;
+        arb_mat_init(M, rows, cols);
+        arb_mat_init(end, rows, cols);
+        for (slong i = 0; i < rows * cols; i++) {
+            arb_set_d(M->entries + i, draw % 5 == 0 ? 0 : normal(rng));
+            mag_set_d(arb_radref(M->entries + i), gsl_rng_uniform(rng));
+            mag_mul_2exp_si(arb_radref(M->entries + i), arb_radref(M->entries + i), width);
+        }
+        tl_certify_norm2(norm, M, PREC);
+        for (int i = 0; i < 8; i++) {
+            at_ends(end, M, rng, i % 2 == 0);
+            tl_certify_norm2(one, end, PREC);
+            cr_expect(arb_overlaps(norm, one), "%ld x %ld, radius 2^%ld", (long)rows, (long)cols,
+                      (long)width);
+        }
+        arb_mat_clear(end);
+        arb_mat_clear(M);
+    }
+    arb_clear(one);
+    arb_clear(norm);
+    gsl_rng_free(rng);
+}
+
+/* A product of small inner width has the norm of its entries multiplied out. */
+Test(certify_spectral, products_through_a_narrow_middle)
+{
+    gsl_rng *rng = draw_stream(7305);
+    arb_t norm, whole;
+
+    arb_init(norm);
+    arb_init(whole);
+    for (int draw = 0; draw < draw_count(20); draw++) {
+        const slong inner = 1 + (slong)draw_below(rng, 5), outer = inner + draw % 3;
+        arb_mat_t L, R, product;
+        arb_mat_init(L, outer, inner);
+        arb_mat_init(R, inner, outer + 1);
+        arb_mat_init(product, outer, outer + 1);
+        for (slong i = 0; i < outer * inner; i++) arb_set_d(L->entries + i, normal(rng));
+        for (slong i = 0; i < inner * (outer + 1); i++) arb_set_d(R->entries + i, normal(rng));
+        arb_mat_mul(product, L, R, PREC);
+        tl_certify_norm2(whole, product, PREC);
+        tl_certify_norm2_product(norm, L, R, PREC);
+        cr_expect(arb_overlaps(norm, whole), "%ld x %ld", (long)outer, (long)inner);
+        arb_mat_clear(product);
+        arb_mat_clear(R);
+        arb_mat_clear(L);
+    }
+    arb_clear(whole);
+    arb_clear(norm);
+    gsl_rng_free(rng);
+}
+
 /* S = I - t v v'/v'v, definite for t < 1 alone. */
 static void deflated(arb_mat_t S, gsl_rng *rng, double t)
 {
@@ -118,6 +202,34 @@ Test(certify_spectral, factors_prove_definite_matrices_and_no_others)
         arb_mat_clear(S);
     }
     gsl_rng_free(rng);
+}
+
+/* Balls that hold a matrix which is not definite, whatever their middle is. */
+Test(certify_spectral, factors_need_every_matrix_of_the_balls_definite)
+{
+    static const struct {
+        double diagonal, beside, radius;
+        bool definite;
+    } rows[] = {{1, 0, 2, false},      {1, 0, 1, false},  {0, 0, 0, false},  {1, 0.5, 0.75, false},
+                {1, 0.5, 0.125, true}, {-1, 0, 2, false}, {1, 0, 0.25, true}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (slong size = rows[i].beside > 0 ? 2 : 1; size <= 3; size++) {
+            arb_mat_t S, L;
+            arb_mat_init(S, size, size);
+            arb_mat_init(L, size, size);
+            for (slong j = 0; j < size; j++) {
+                arb_set_d(arb_mat_entry(S, j, j), rows[i].diagonal);
+                if (size > 1 && j < 2) arb_set_d(arb_mat_entry(S, j, 1 - j), rows[i].beside);
+            }
+            for (slong j = 0; j < (size > 1 ? 2 : 1); j++)
+                for (slong k = 0; k < (size > 1 ? 2 : 1); k++)
+                    mag_set_d(arb_radref(arb_mat_entry(S, j, k)), rows[i].radius);
+            cr_expect_eq(tl_certify_cholesky(L, S, PREC), rows[i].definite, "row %zu, size %ld", i,
+                         (long)size);
+            arb_mat_clear(L);
+            arb_mat_clear(S);
+        }
 }
 
 /* The largest |c + M y| of an ascent on |y| = 1: y along M'(c + M y) never goes down. */
