@@ -47,6 +47,7 @@ static const struct {
     {2, "[[1,-1],[0,0.5]]", "'kind':'box','lower':-1,'upper':1", INSIDE, 0},
     {2, "[[1,-1],[-4,5]]", "'kind':'box','lower':-1,'upper':1", 1, 5},
     {2, "[[0,0],[1.0000000000000002,0]]", "'kind':'box','lower':-1,'upper':1", 1, DBL_EPSILON},
+    {2, "[[0,0],[0,-1.0000000000000002]]", "'kind':'box','lower':-1,'upper':1", 1, DBL_EPSILON},
     {1, "[[1e300],[-1e-300]]", "'kind':'space'", INSIDE, 0},
 };
 
@@ -83,6 +84,7 @@ Test(certify_outside, tokens_together)
                  {"[[0.25,0],[1,0.25]]", "[3,1]", true, 0},
                  {"[[0.25,0],[1,0.25000000000000006]]", "[3,1]", false, DBL_EPSILON / 8},
                  {"[[0,0],[1,2]]", "[3,1]", false, 1.5},
+                 {"[[0,0.25],[1,0.3125]]", "[3,1]", false, 0.034},
                  {"[[0,0],[1,0]]", "[1,3]", false, (double)INFINITY},
                  {"[[0,0],[1,0]]", "[3,2]", false, (double)INFINITY},
                  {"[[0,0],[0,0],[1,0]]", "[1,2,1]", false, (double)INFINITY}};
