@@ -60,3 +60,28 @@ Test(certify_boxes, two_searches_agree)
     }
     for (size_t k = 0; k < 3; k++) cr_expect_geq(seen[k], 3, "%s", keys[k]);
 }
+
+/* Behind a norm of unequal gains: logits half of what the deviations of the values allow. A row
+ * that takes one for the other comes out lower than it may. */
+Test(certify_boxes, rows_whose_logits_are_smaller)
+{
+    static const char *const copies[] = {"[100,200]", "[1000,2000]"};
+    const tl_certify_settings boxes = {.boxes = true};
+
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        double ball = 0, plain = 0;
+        tl_problem problem;
+        read_text(&problem,
+                  "{'schema':'tightlip/problem/1','attention':{'kind':'dot','heads':["
+                  "{'A':[[0,0],[4,0]],'V':[[1,0]]}]},'tokens':[[1,0],[0,0]],'multiplicity':%s,"
+                  "'domain':{'kind':'rms-norm','gain':[1,0.5],'eps':1}}",
+                  copies[i]);
+        tl_certificate balls = certify(&problem, &boxes), doubles = certify(&problem, NULL);
+        cr_assert(both(&balls, &doubles, "ellipsoid", &ball, &plain));
+        cr_expect(ball > plain - 5e-4 && ball < plain + 0.03, "row %zu: %.9g, by doubles %.9g", i,
+                  ball, plain);
+        tl_certificate_clear(&doubles);
+        tl_certificate_clear(&balls);
+        tl_problem_clear(&problem);
+    }
+}
