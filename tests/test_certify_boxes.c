@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "certify/boxes.h"
 #include "support/witness_text.h"
 
 /* log of the bound `key` of a row by both writings; false where it does not apply. */
@@ -84,4 +85,78 @@ Test(certify_boxes, rows_whose_logits_are_smaller)
         tl_certificate_clear(&balls);
         tl_problem_clear(&problem);
     }
+}
+
+/* A tent of height 2 whose top is at a number and a whole number, at its nearest to the top. */
+static double tent(const void *context, const double *lo, const double *hi)
+{
+    const double *top = context;
+    double height = 2;
+
+    for (int i = 0; i < 2; i++)
+        height -= fmax(fmax(lo[i] - top[i], top[i] - hi[i]), 0) / (1 + 3 * i);
+    return height;
+}
+
+/* Wherever the top is, no budget leaves it out, nor are boxes forgotten that were thrown away. */
+Test(certify_boxes, no_place_is_passed_over)
+{
+    static const double numbers[] = {0, 0.3, 0.5, 1};
+
+    for (int i = 0; i < 40; i++) {
+        const double top[2] = {numbers[i % 4], i / 4};
+        tl_certify_boxes problem = {.dim = 2,
+                                    .hi = {1, 9},
+                                    .whole = {false, true},
+                                    .context = top,
+                                    .upper = tent,
+                                    .ceiling = (double)INFINITY,
+                                    .tolerance = 1e-9};
+        double bound = 0;
+        for (problem.budget = 0; problem.budget < 200; problem.budget = 2 * problem.budget + 1) {
+            bound = tl_certify_boxes_max(&problem);
+            cr_expect_geq(bound, 2, "(%g, %g), budget %zu: %.17g", top[0], top[1], problem.budget,
+                          bound);
+        }
+        cr_expect_leq(bound, 2 + 1e-6, "(%g, %g): %.17g", top[0], top[1], bound);
+        problem.tolerance = 0.5;
+        cr_expect_geq(tl_certify_boxes_max(&problem), 2);
+        problem.ceiling = 1.5;
+        cr_expect_geq(tl_certify_boxes_max(&problem), 1.5);
+        problem.floor = 3;
+        cr_expect_eq(tl_certify_boxes_max(&problem), 3);
+    }
+}
+
+/* Balls that are wide, or not numbers, by their ends. */
+Test(certify_boxes, ends_of_balls)
+{
+    static const double products[][3] = {
+        {0.125, 0.25, 0.1875}, {0.75, 0.875, 0.1875}, {0.25, 0.625, 0.25}, {0.5, 0.5, 0.25}};
+    arb_t x, y, product;
+
+    arb_init(x);
+    arb_init(y);
+    arb_init(product);
+    arb_one(x);
+    mag_set_ui_2exp_si(arb_radref(x), 1, -2);
+    cr_expect(tl_certify_up(x) >= 1.25 && tl_certify_up(x) < 1.25 + 1e-8);
+    cr_expect(tl_certify_down(x) <= 0.75 && tl_certify_down(x) > 0.75 - 1e-8);
+    cr_expect_eq(tl_certify_mid(x), 1);
+    arb_set_ui(x, 1);
+    arb_div_ui(x, x, 3, TL_CERTIFY_BOX_BITS);
+    cr_expect_eq(tl_certify_up(x), nextafter(1.0 / 3, 1)); /* 1.0 / 3 is below */
+    cr_expect_eq(tl_certify_down(x), 1.0 / 3);
+    arb_zero_pm_inf(x);
+    cr_expect(tl_certify_up(x) > 0 && isinf(tl_certify_up(x)));
+    cr_expect(tl_certify_down(x) < 0 && isinf(tl_certify_down(x)));
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        arb_set_d(x, products[i][0]);
+        arb_set_d(y, products[i][1]);
+        tl_certify_product_max(product, x, y, TL_CERTIFY_BOX_BITS);
+        cr_expect_eq(tl_certify_mid(product), products[i][2], "row %zu", i);
+    }
+    arb_clear(product);
+    arb_clear(y);
+    arb_clear(x);
 }
