@@ -94,3 +94,38 @@ Test(bounds_sharp, branch_and_bound)
     problem.floor = 3;
     cr_expect_float_eq(tl_bounds_box_max(&problem), 3, 1.5);
 }
+
+/* A tent of height 2 whose top is at a number and a whole number, at its nearest to the top. */
+static double tent(const void *context, const double *lo, const double *hi)
+{
+    const double *top = context;
+    double height = 2;
+
+    for (int i = 0; i < 2; i++)
+        height -= fmax(fmax(lo[i] - top[i], top[i] - hi[i]), 0) / (1 + 3 * i);
+    return height;
+}
+
+/* Wherever the top is, right beside a middle too, no split leaves it out. */
+Test(bounds_sharp, no_place_is_passed_over)
+{
+    static const double numbers[] = {0, 0.3, 0.5, 0.5 + 0x1p-13, 0.75 - 0x1p-15, 1};
+
+    for (int i = 0; i < 60; i++) {
+        const double top[2] = {numbers[i % 6], i / 6};
+        tl_bounds_box_problem problem = {.dim = 2,
+                                         .hi = {1, 9},
+                                         .whole = {false, true},
+                                         .context = top,
+                                         .upper = tent,
+                                         .ceiling = (double)INFINITY,
+                                         .tolerance = 1e-9};
+        double bound = 0;
+        for (problem.budget = 0; problem.budget < 200; problem.budget = 2 * problem.budget + 1) {
+            bound = tl_bounds_box_max(&problem);
+            cr_expect_geq(bound, 2, "(%g, %g), budget %zu: %.17g", top[0], top[1], problem.budget,
+                          bound);
+        }
+        cr_expect_leq(bound, 2 + 1e-6, "(%g, %g): %.17g", top[0], top[1], bound);
+    }
+}

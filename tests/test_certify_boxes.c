@@ -101,7 +101,7 @@ static double tent(const void *context, const double *lo, const double *hi)
 /* Wherever the top is, no budget leaves it out, nor are boxes forgotten that were thrown away. */
 Test(certify_boxes, no_place_is_passed_over)
 {
-    static const double numbers[] = {0, 0.3, 0.5, 1};
+    static const double numbers[] = {0, 0.3, 0.5 + 0x1p-13, 1};
 
     for (int i = 0; i < 40; i++) {
         const double top[2] = {numbers[i % 4], i / 4};
