@@ -66,3 +66,34 @@ Test(certify_rows, pairs_point_by_point)
                       "g %g, l %g: %.9g of %.9g", g, l, log(best) / 2, bound);
         }
 }
+
+/* Rows by three weights: two searches, that in balls with fewer splits and so a little above. */
+Test(certify_rows, three_weights)
+{
+    static const double rows[][3] = {{200, 5, 2.5}, {20, 3, 3}, {6, 5, 2.5}, {4, 3, 1.5}};
+
+    for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+        const double n = rows[i / 2][0], g = rows[i / 2][1], l = rows[i / 2][2];
+        const bool coupled = i % 2;
+        tl_certify_size s = {.prec = 128, .coupled = coupled};
+        arb_t square, most;
+        arb_init(square);
+        arb_init(most);
+        arb_init(s.g);
+        arb_init(s.l);
+        arb_init(s.c);
+        fmpz_init_set_ui(s.n, (ulong)n);
+        arb_set_d(s.g, g);
+        arb_set_d(s.l, l);
+        arb_set_d(most, n * (1 + g) * (1 + g));
+        tl_certify_three_square(square, &s, most);
+        const double ball = log(tl_certify_up(square) / n);
+        const double plain = tl_bounds_log_row_three_at(n, g, l, coupled, 2 * log1p(g), 6000);
+        cr_expect(ball > plain - 1e-3 && ball < plain + 0.04,
+                  "n %g, g %g, l %g, coupled %d: %.9g, by doubles %.9g", n, g, l, coupled, ball,
+                  plain);
+        tl_certify_size_clear(&s);
+        arb_clear(most);
+        arb_clear(square);
+    }
+}
