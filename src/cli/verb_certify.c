@@ -1,4 +1,5 @@
 /* tightlip certify: within which l2 distance no perturbation of an image changes the answer. */
+#include <gsl/gsl_statistics_double.h>
 #include <omp.h>
 #include <stdlib.h>
 
@@ -55,7 +56,7 @@ static tl_status find_median(certify_report *c, tl_error *err)
     if (!radius) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < rows; i++) radius[i] = c->report.row[i].radius;
     qsort(radius, rows, sizeof *radius, by_size);
-    c->median = radius[rows / 2];
+    c->median = gsl_stats_median_from_sorted_data(radius, 1, rows);
     free(radius);
     return TL_OK;
 }
@@ -111,8 +112,12 @@ static void print_report(const certify_report *c, bool each)
         if (c->attacked) printf("%.4f", tl_livit_share_standing(r, e));
         printf("\n");
     }
-    printf("\nclean accuracy %.4f%s\n", tl_livit_share_clean(r),
-           c->attacked ? "; the robust accuracy lies between certified and under attack" : "");
+    const char *between = c->attacked ? "lies between certified and under attack" : NULL;
+    if (r->labelled)
+        printf("\nclean accuracy %.4f%s%s\n", tl_livit_share_clean(r),
+               between ? "; the robust accuracy " : "", between ? between : "");
+    else if (between)
+        printf("\nthe share that keeps its answer %s\n", between);
 }
 
 static json_t *rows_json(const certify_report *c)
@@ -141,7 +146,8 @@ static json_t *report_json(const certify_report *c)
                       tl_cli_json_real(tl_livit_share_certified(r, c->epsilon[e])), "attacked",
                       c->attacked ? tl_cli_json_real(tl_livit_share_standing(r, e)) : json_null()));
     return json_pack("{s:I,s:b,s:o,s:o,s:b,s:o,s:o}", "count", (json_int_t)r->rows, "labelled",
-                     (int)r->labelled, "clean", tl_cli_json_real(tl_livit_share_clean(r)),
+                     (int)r->labelled, "clean",
+                     r->labelled ? tl_cli_json_real(tl_livit_share_clean(r)) : json_null(),
                      "median_radius", tl_cli_json_real(c->median), "refuted", (int)r->refuted,
                      "table", table, "images", rows_json(c));
 }
