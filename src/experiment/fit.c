@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <gsl/gsl_cdf.h>
@@ -37,6 +38,67 @@ bool tl_fit_line(const tl_curve *curve, tl_line *out)
     const size_t count = finite_points(curve);
 
     return count > 0 && tl_line_fit(curve->x, curve->y, count, out);
+}
+
+typedef struct {
+    uint64_t draw;
+    double x, y;
+} drawn;
+
+static int compare_draws(const void *a, const void *b)
+{
+    const drawn *p = a, *q = b;
+
+    if (p->draw != q->draw) return p->draw > q->draw ? 1 : -1;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+/* Slopes of the draws, each by least squares, into x; 0 where one of them has none. */
+static size_t slopes_of(const drawn *point, size_t count, double *x, double *y)
+{
+    size_t draws = 0;
+    tl_line fit;
+
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && point[to].draw == point[from].draw; to++) {
+            x[to] = point[to].x;
+            y[to] = point[to].y;
+        }
+        if (!tl_line_fit(x + from, y + from, to - from, &fit)) return 0;
+        x[draws++] = fit.slope; /* behind `from`: its points have been read */
+    }
+    return draws;
+}
+
+static void interval_over_draws(const double *slope, size_t draws, tl_line *out)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < draws; i++) mean += slope[i] / (double)draws;
+    for (size_t i = 0; i < draws; i++) squares += (slope[i] - mean) * (slope[i] - mean);
+    out->slope = mean;
+    out->half = gsl_cdf_tdist_Pinv(0.975, (double)(draws - 1)) *
+                sqrt(squares / (double)(draws - 1) / (double)draws);
+}
+
+bool tl_fit_interval(const tl_curve *curve, tl_line *out)
+{
+    const size_t count = finite_points(curve);
+    drawn *point = calloc(count + 1, sizeof *point);
+    double *x = calloc(2 * count + 2, sizeof *x);
+    size_t draws = 0;
+    const bool fitted = tl_fit_line(curve, out);
+
+    if (fitted && point && x && curve->draw) {
+        for (size_t i = 0; i < count; i++)
+            point[i] = (drawn){curve->draw[i], curve->x[i], curve->y[i]};
+        qsort(point, count, sizeof *point, compare_draws);
+        draws = slopes_of(point, count, x, x + count + 1);
+    }
+    if (draws > 1) interval_over_draws(x, draws, out);
+    free(point);
+    free(x);
+    return fitted;
 }
 
 bool tl_fit_has_spread(const tl_plot *plot, const tl_line *fit)
@@ -96,4 +158,6 @@ void tl_curve_mean(tl_curve *curve)
         curve->y[count++] = sum / (double)(to - from);
     }
     curve->count = count;
+    free(curve->draw); /* a mean is of many */
+    curve->draw = NULL;
 }

@@ -78,7 +78,8 @@ static tl_status read_inputs(const char *directory, json_t **manifest, tl_table 
     return s;
 }
 
-/* fit.csv: the log-log slope of every found curve, and C of C x^exponent where one is given. */
+/* fit.csv: the log-log slope of every found curve, C of C x^exponent where one is given, and slope
+ * and half width of the 95 % interval as the legend has them. */
 static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
 {
     const json_t *exponent = json_object_get(plot->plot, "exponent");
@@ -87,18 +88,22 @@ static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
     tl_status s;
 
     tl_buffer_text(&b, "y,series,points,slope,standard_error,intercept");
-    tl_buffer_text(&b, exponent ? ",exponent,constant,constant_error\n" : "\n");
+    if (exponent) tl_buffer_text(&b, ",exponent,constant,constant_error");
+    tl_buffer_text(&b, ",slope_95,half_95\n");
     for (size_t c = 0; c < plot->curves; c++) {
         const tl_curve *curve = &plot->curve[c];
-        tl_line fit;
-        if (curve->bound || !tl_fit_line(curve, &fit)) continue;
+        tl_line fit, interval;
+        if (curve->bound || !tl_fit_line(curve, &fit) || !tl_fit_interval(curve, &interval))
+            continue;
         tl_buffer_print(&b, "%s,\"%s\",%zu,%.17g,%.17g,%.17g", curve->key, curve->series,
                         fit.points, fit.slope, fit.error, fit.intercept);
         if (exponent &&
             tl_fit_power(curve, json_number_value(exponent), &constant, &constant_error))
             tl_buffer_print(&b, ",%.17g,%.17g,%.17g", json_number_value(exponent), constant,
                             constant_error);
-        tl_buffer_text(&b, "\n");
+        else if (exponent)
+            tl_buffer_text(&b, ",,,");
+        tl_buffer_print(&b, ",%.17g,%.17g\n", interval.slope, interval.half);
     }
     s = b.failed ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->fit)
                  : tl_file_write(p->fit, b.text, b.used, err);

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "experiment/buffer.h"
 #include "experiment/table.h"
@@ -35,10 +36,23 @@ typedef struct {
     char series[120];    /* "A = worst", or "" */
     const char *key;     /* y name or bound key; borrowed */
     bool bound, formula; /* a formula is drawn as bounds are */
-    size_t series_index, bound_index, y_index;
+    size_t series_index, y_index;
+    size_t bound_index;      /* among the bounds drawn, those of series apart */
     size_t count, certified; /* points; those that are certified numbers */
     double *x, *y;           /* owned, sorted by x; x may be INFINITY */
+    uint64_t *draw;          /* owned; equal at points of the same seed and image; NULL: unknown */
 } tl_curve;
+
+/* Entries that a legend names; with more, bounds stay out. */
+enum { TL_LEGEND_MOST = 16 };
+
+typedef struct {
+    bool below, two_columns;
+    size_t longest;     /* glyphs of an entry */
+    size_t entries;     /* those with a title */
+    size_t series_step; /* every which series has entries */
+    bool lone_points;   /* some lines have points of their own, which an entry explains */
+} tl_legend_layout;
 
 typedef struct {
     const json_t *plot; /* borrowed: the resolved plot group */
@@ -51,6 +65,8 @@ typedef struct {
     bool several_y;
     size_t curves, room;
     tl_curve *curve; /* owned */
+    char note[160];  /* what the figure leaves out and how it is to be read, or "" */
+    tl_legend_layout legend;
 } tl_plot;
 
 /* Whether the plot's `only` leaves that row in. */
@@ -65,8 +81,37 @@ tl_curve *tl_plot_curve(tl_plot *p, const char *key, const char *series, size_t 
 /* The formulas of the plot group, over the range of x that the data have. */
 TL_MUST_USE tl_status tl_plot_formulas_add(tl_plot *p, tl_error *err);
 
+/* Whether a bound has a point that no line reaches: at infinity, or the only finite one. */
+bool tl_curve_has_lone_points(const tl_curve *curve);
+/* Frees what the curve owns. */
+void tl_curve_clear(tl_curve *curve);
+/* Adds the points of a row to its curve; index: of the bound, or of the y. */
+TL_MUST_USE tl_status tl_plot_add_column(tl_plot *p, const tl_plot_y *what, bool bound,
+                                         size_t index, tl_error *err);
+/* Which bounds are drawn: all, or what fits into a legend. */
+typedef enum {
+    TL_SHOW_ALL,
+    TL_SHOW_BEST, /* best proven, best published, conjectures */
+    TL_SHOW_PROVEN,
+    TL_SHOW_FOUND
+} tl_plot_detail;
+/* The bounds of the plot at that detail. */
+TL_MUST_USE tl_status tl_plot_add_bounds(tl_plot *p, tl_plot_detail detail, tl_error *err);
+/* Sets every bound_index. */
+void tl_plot_rank_bounds(tl_plot *p);
+/* Different bounds drawn. */
+size_t tl_plot_bounds(const tl_plot *p);
+/* What the detail left out of that many bounds, as the note. */
+void tl_plot_reduced_note(tl_plot *p, tl_plot_detail detail, size_t bounds);
+/* Legends of the curves. */
+void tl_plot_name_curves(tl_plot *p);
+
 /* tl_line_fit over the finite points of a curve. */
 bool tl_fit_line(const tl_curve *curve, tl_line *out);
+/* The same; where the points are of several draws of weights or images, each with three points or
+ * more, slope and half are those of Student's interval over the slopes of the draws: points of one
+ * draw are not independent. */
+bool tl_fit_interval(const tl_curve *curve, tl_line *out);
 /* Whether x varies by more than 1 %: no exponent can be told from less. */
 bool tl_fit_has_spread(const tl_plot *plot, const tl_line *fit);
 /* C of C x^exponent and its standard error, over the same points of a curve on logarithmic axes:
@@ -76,15 +121,29 @@ bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, doub
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);
-/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. A
- * legend below has two columns where one would be long and every entry is short. */
+/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. */
 void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size);
-bool tl_plot_two_columns(const tl_plot *p);
+/* Where the legend stands: below where asked for or where entries are long, then in two columns
+ * where one would be long and every entry is short. */
+void tl_plot_lay_out(tl_plot *p);
+/* Whether the curve has an entry. */
+bool tl_plot_names(const tl_plot *p, const tl_curve *curve);
 void tl_plot_key(tl_buffer *b, const tl_plot *p);
+/* Pixels of the figure: a long legend below makes it higher. */
+int tl_plot_height(const tl_plot *p);
+/* "#RRGGBB" of a curve: by series where there are several, else by quantity or bound. */
+typedef struct {
+    char text[8];
+} tl_colour;
+tl_colour tl_plot_colour(const tl_plot *p, const tl_curve *curve);
+/* Dash of the line, in gnuplot's words. */
+const char *tl_plot_dash(const tl_plot *p, const tl_curve *curve);
+/* What stands in the legend: points, or a line. */
+void tl_plot_look(tl_buffer *b, const tl_plot *p, const tl_curve *curve);
 /* The text under that key, "" where there is none. */
 const char *tl_plot_text(const json_t *object, const char *key);
-/* Title and question as one gnuplot expression. */
-void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest);
+/* Title, question and note ("": none) as one gnuplot expression. */
+void tl_plot_title(tl_buffer *b, const json_t *plot, const json_t *manifest, const char *note);
 /* The whole script of a plot of kind "map". */
 TL_MUST_USE tl_status tl_map_script(const json_t *plot, const tl_table *table,
                                     const json_t *manifest, char **out, tl_error *err);

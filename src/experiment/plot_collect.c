@@ -5,14 +5,17 @@
 #include <string.h>
 
 #include "experiment/plot.h"
-#include "tightlip/bounds.h"
+
+void tl_curve_clear(tl_curve *curve)
+{
+    free(curve->x);
+    free(curve->y);
+    free(curve->draw);
+}
 
 void tl_plot_clear(tl_plot *plot)
 {
-    for (size_t i = 0; i < plot->curves; i++) {
-        free(plot->curve[i].x);
-        free(plot->curve[i].y);
-    }
+    for (size_t i = 0; i < plot->curves; i++) tl_curve_clear(&plot->curve[i]);
     free(plot->curve);
     free(plot->label);
     *plot = (tl_plot){0};
@@ -90,21 +93,39 @@ tl_curve *tl_plot_curve(tl_plot *p, const char *key, const char *series, size_t 
     (void)snprintf(curve->series, sizeof curve->series, "%s", series);
     curve->x = calloc(points, sizeof *curve->x);
     curve->y = calloc(points, sizeof *curve->y);
+    curve->draw = calloc(points, sizeof *curve->draw);
     p->curves++;
-    return curve->x && curve->y ? curve : NULL;
+    return curve->x && curve->y && curve->draw ? curve : NULL;
 }
 
 /* Sorted by x on the way in; equal x keep the order of the rows. */
-static void insert_point(tl_curve *curve, double x, double y)
+static void insert_point(tl_curve *curve, double x, double y, uint64_t draw)
 {
     size_t i = curve->count++;
 
     for (; i > 0 && curve->x[i - 1] > x; i--) {
         curve->x[i] = curve->x[i - 1];
         curve->y[i] = curve->y[i - 1];
+        curve->draw[i] = curve->draw[i - 1];
     }
     curve->x[i] = x;
     curve->y[i] = y;
+    curve->draw[i] = draw;
+}
+
+/* FNV-1a of the row's seed and image. */
+static uint64_t draw_of(const tl_table *table, size_t row)
+{
+    static const char *const columns[] = {"seed", "image"};
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const size_t col = tl_table_column(table, columns[i]);
+        const char *text = col == SIZE_MAX ? "" : tl_table_at(table, row, col);
+        for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+        hash = (hash ^ 255) * 0x100000001b3;
+    }
+    return hash;
 }
 
 static double y_of(const tl_plot *p, size_t row, const tl_plot_y *what, bool *certified)
@@ -124,8 +145,8 @@ static size_t series_index(tl_plot *p, const char *series)
     return p->series++;
 }
 
-static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_t index,
-                            tl_error *err)
+tl_status tl_plot_add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_t index,
+                             tl_error *err)
 {
     size_t xcol = tl_table_column(p->table, tl_plot_text(p->plot, "x"));
 
@@ -142,33 +163,20 @@ static tl_status add_column(tl_plot *p, const tl_plot_y *what, bool bound, size_
         if (!curve) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
         curve->series_index = which;
         curve->bound = bound;
-        *(bound ? &curve->bound_index : &curve->y_index) = index;
+        if (!bound) curve->y_index = index;
         curve->certified += certified;
-        insert_point(curve, x, y);
+        insert_point(curve, x, y, draw_of(p->table, row));
     }
     return TL_OK;
 }
 
-static tl_status add_bounds(tl_plot *p, tl_error *err)
+static tl_status add_y(tl_plot *p, const char *name, size_t index, tl_plot_detail detail,
+                       tl_error *err)
 {
-    const json_t *keys = json_object_get(p->plot, "bounds");
-    tl_status s = TL_OK;
-
-    for (size_t i = 0; !s && i < json_array_size(keys); i++) {
-        const char *key = json_string_value(json_array_get(keys, i));
-        char column[140];
-        (void)snprintf(column, sizeof column, "bound:%.120s", key ? key : "");
-        s = add_column(p, &(tl_plot_y){.name = key, .column = column, .log = true}, true, i, err);
-    }
-    return s;
-}
-
-static tl_status add_y(tl_plot *p, const char *name, size_t index, tl_error *err)
-{
-    if (strcmp(name, "bounds") == 0) return add_bounds(p, err);
+    if (strcmp(name, "bounds") == 0) return tl_plot_add_bounds(p, detail, err);
     for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
         if (strcmp(tl_plot_y_rows[i].name, name) == 0)
-            return add_column(p, &tl_plot_y_rows[i], false, index, err);
+            return tl_plot_add_column(p, &tl_plot_y_rows[i], false, index, err);
     return TL_OK;
 }
 
@@ -195,70 +203,15 @@ static void merge_bounds(tl_plot *p)
         p->curve[i].series[0] = '\0';
         for (size_t k = p->curves; k-- > i + 1;) {
             if (p->curve[k].key != p->curve[i].key) continue;
-            free(p->curve[k].x);
-            free(p->curve[k].y);
+            tl_curve_clear(&p->curve[k]);
             memmove(&p->curve[k], &p->curve[k + 1], (p->curves - k - 1) * sizeof *p->curve);
             p->curves--;
         }
     }
 }
 
-static const char *found_legend(const tl_plot *p, const char *key)
-{
-    if (strcmp(key, "lower") == 0 && !json_is_true(json_object_get(p->plot, "searched")))
-        return p->several_y ? "true norm" : "at the given tokens";
-    for (size_t i = 0; i < TL_PLOT_Y_COUNT; i++)
-        if (strcmp(tl_plot_y_rows[i].name, key) == 0) return tl_plot_y_rows[i].legend;
-    return key;
-}
-
-/* What the enclosures say of the search: "" where there are none. */
-static void judge_search(const tl_table *table, char *text, size_t size)
-{
-    const size_t column = tl_table_column(table, "exact_search_missed");
-    size_t cells = 0, missed = 0;
-
-    text[0] = '\0';
-    for (size_t row = 0; column != SIZE_MAX && row < table->rows; row++) {
-        const double x = tl_table_number(table, row, column);
-        cells += isnan(x) ? 0 : 1;
-        missed += x > 0 ? 1 : 0;
-    }
-    if (cells > 0 && missed == 0)
-        (void)snprintf(text, size, ", missed in no cell");
-    else if (cells > 0)
-        (void)snprintf(text, size, ", missed in %zu of %zu", missed, cells);
-}
-
-static void name_curves(tl_plot *p)
-{
-    char judged[60];
-
-    const char *alone = json_is_true(json_object_get(p->plot, "searched")) ? "found" : "tokens";
-
-    judge_search(p->table, judged, sizeof judged);
-    for (size_t i = 0; i < p->curves; i++) {
-        tl_curve *c = &p->curve[i];
-        const char *sure = c->certified > 0 && c->certified == c->count ? ", certified" : "";
-        if (c->formula)
-            (void)snprintf(c->legend, sizeof c->legend, "%s", c->key);
-        else if (c->bound) /* what the registry does not hold is a formula of the experiment */
-            (void)snprintf(c->legend, sizeof c->legend, "%s %s%s%s",
-                           tl_bound_find(c->key) ? "bound" : "conjecture", c->key,
-                           c->series[0] ? ", " : "", c->series);
-        else if (!p->several_y && c->series[0] && strcmp(c->key, "lower") != 0)
-            (void)snprintf(c->legend, sizeof c->legend, "%s", c->series); /* the axis says what */
-        else if (!p->several_y && c->series[0])
-            (void)snprintf(c->legend, sizeof c->legend, "%s%s, %.60s", alone, sure, c->series);
-        else
-            (void)snprintf(c->legend, sizeof c->legend, "%s%s%s%s%s", found_legend(p, c->key),
-                           p->several_y && judged[0] ? "" : sure,
-                           strcmp(c->key, "lower") == 0 ? judged : "", c->series[0] ? ", " : "",
-                           c->series);
-    }
-}
-
-tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table, tl_error *err)
+static tl_status collect_at(tl_plot *out, const json_t *plot, const tl_table *table,
+                            tl_plot_detail detail, tl_error *err)
 {
     const json_t *y = json_object_get(plot, "y");
     tl_status s = TL_OK;
@@ -273,7 +226,7 @@ tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *tabl
     for (size_t i = 0; !s && i < json_array_size(y); i++) {
         const char *name = json_string_value(json_array_get(y, i));
         shown += name && strcmp(name, "bounds") != 0;
-        s = name ? add_y(out, name, i, err) : TL_OK;
+        s = name ? add_y(out, name, i, detail, err) : TL_OK;
     }
     out->several_y = shown > 1;
     if (!s) s = tl_plot_formulas_add(out, err);
@@ -284,6 +237,25 @@ tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *tabl
     for (size_t i = 0; i < out->curves; i++)
         if (tl_plot_is_share(out->curve[i].key)) tl_curve_mean(&out->curve[i]);
     merge_bounds(out);
-    name_curves(out);
+    return TL_OK;
+}
+
+/* Bounds stay out as far as the legend could not name them. */
+tl_status tl_plot_collect(tl_plot *out, const json_t *plot, const tl_table *table, tl_error *err)
+{
+    tl_plot_detail detail = TL_SHOW_ALL;
+    tl_status s = collect_at(out, plot, table, detail, err);
+    const size_t bounds = s ? 0 : tl_plot_bounds(out);
+
+    while (!s && bounds > 0 && detail < TL_SHOW_FOUND && out->curves > TL_LEGEND_MOST) {
+        tl_plot_clear(out);
+        detail++;
+        s = collect_at(out, plot, table, detail, err);
+    }
+    if (s) return s;
+    tl_plot_rank_bounds(out);
+    tl_plot_name_curves(out);
+    tl_plot_reduced_note(out, detail, bounds);
+    tl_plot_lay_out(out);
     return TL_OK;
 }

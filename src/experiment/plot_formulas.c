@@ -123,7 +123,6 @@ tl_status tl_plot_formulas_add(tl_plot *p, tl_error *err)
         curve = tl_plot_curve(p, title, "", FORMULA_POINTS);
         if (!curve) return tl_fail(err, TL_ERR_MEMORY, "plot: out of memory");
         curve->bound = curve->formula = true;
-        curve->bound_index = json_array_size(json_object_get(p->plot, "bounds")) + i;
         s = draw_one(formula, variable, p->xlog, p->ylog, low, high, curve, &reason);
         if (s) return tl_fail(err, s, "plot.formulas[%zu]: %s", i, reason.text);
     }

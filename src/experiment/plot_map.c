@@ -275,7 +275,7 @@ tl_status tl_map_script(const json_t *plot, const tl_table *table, const json_t 
     if (panels > TL_MAP_PANELS_MAX) panels = TL_MAP_PANELS_MAX;
     if (!s) s = find_category(&m.y, table, plot, "y", err);
     if (!s) {
-        tl_plot_title(&title, plot, manifest);
+        tl_plot_title(&title, plot, manifest, "");
         tl_buffer_text(&b, "# Draws plot.svg and plot.png: gnuplot -d plot.gp\n"
                            "if (!exists('svg')) svg = 'plot.svg'\n"
                            "if (!exists('png')) png = 'plot.png'\n");

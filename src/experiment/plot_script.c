@@ -5,17 +5,6 @@
 
 #include "experiment/plot.h"
 
-/* Okabe and Ito 2008, told apart by colour-blind readers; yellow left out, it fades on white. */
-static const char *const found_colour[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                           "#E69F00", "#56B4E9", "#000000"};
-static const char *const bound_colour[] = {"#D55E00", "#009E73", "#CC79A7", "#E69F00",
-                                           "#0072B2", "#56B4E9", "#777777"};
-static const char *const grey[] = {"#000000", "#5A5A5A", "#8C8C8C", "#303030", "#737373"};
-static const int found_point[] = {7, 5, 9, 13, 11, 15};
-static const char *const bound_dash[] = {"solid", "'-'", "'-.'", "'.'", "'--..'", "'_-'"};
-
-#define PICK(list, i) (list)[(i) % (sizeof(list) / sizeof *(list))]
-
 void tl_plot_quote(tl_buffer *b, const char *text)
 {
     tl_buffer_text(b, "'");
@@ -30,11 +19,41 @@ void tl_plot_quote(tl_buffer *b, const char *text)
     tl_buffer_text(b, "'");
 }
 
+/* Bytes of a norm of the Jacobian whose subscript no character is; 0: none stands there. */
+static size_t norm_at(const char *text)
+{
+    static const char *const norms[] = {"‖J‖_∞", "‖J‖_1", "‖J‖_{∞,2}"};
+
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
+        if (strncmp(text, norms[i], strlen(norms[i])) == 0) return strlen(norms[i]);
+    return 0;
+}
+
+/* The text quoted, and `plain` behind it; one with such norms has real subscripts. */
+static void put_prose(tl_buffer *b, const char *text, const char *plain)
+{
+    const char *const start = text;
+    tl_buffer marked = {0};
+    bool norms = false;
+
+    while (*text) {
+        const size_t norm = norm_at(text);
+        if (norm == 0 && strchr("^_{}@&~\\", *text)) tl_buffer_text(&marked, "\\");
+        tl_buffer_put(&marked, text, norm ? norm : 1);
+        text += norm ? norm : 1;
+        norms = norms || norm > 0;
+    }
+    b->failed = b->failed || marked.failed;
+    tl_plot_quote(b, norms && marked.text ? marked.text : start);
+    tl_buffer_text(b, norms ? " enhanced" : plain);
+    free(marked.text);
+}
+
 static void put_label(tl_buffer *b, const tl_plot *p, const char *axis)
 {
     tl_buffer_print(b, "set %s ", axis);
-    tl_plot_quote(b, tl_plot_text(p->plot, axis));
-    tl_buffer_text(b, " noenhanced\n");
+    put_prose(b, tl_plot_text(p->plot, axis), " noenhanced");
+    tl_buffer_text(b, "\n");
 }
 
 static void put_points(tl_buffer *b, const char *name, size_t index, const double *x,
@@ -71,44 +90,7 @@ static void put_legend(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
 
     tl_buffer_text(b, "title ");
     tl_plot_legend(p, curve, legend, sizeof legend);
-    tl_plot_quote(b, legend);
-}
-
-static const char *found_colour_of(const tl_plot *p, const tl_curve *curve, size_t *look)
-{
-    *look = p->several_y ? curve->series_index * json_array_size(json_object_get(p->plot, "y")) +
-                               curve->y_index
-                         : curve->series_index;
-    return p->series <= 1 && !p->several_y ? "#000000" : PICK(found_colour, *look);
-}
-
-static const char *bound_colour_of(const tl_plot *p, const tl_curve *curve)
-{
-    const bool shared = !curve->series[0];
-
-    if (shared && (p->series > 1 || p->several_y)) return PICK(grey, curve->bound_index);
-    return shared ? PICK(bound_colour, curve->bound_index)
-                  : PICK(found_colour, curve->series_index);
-}
-
-/* What stands in the legend: points, or a line. */
-static void put_look(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
-{
-    size_t look;
-
-    if (curve->bound) {
-        tl_buffer_print(
-            b, "with lines lw 2 dt %s lc rgb '%s' ",
-            PICK(bound_dash, curve->series[0] ? curve->bound_index + 1 : curve->bound_index),
-            bound_colour_of(p, curve));
-        return;
-    }
-    const char *colour = found_colour_of(p, curve, &look);
-    if (strcmp(tl_plot_text(p->plot, "style"), "lines") == 0)
-        tl_buffer_print(b, "with lines lw 2.2 lc rgb '%s' ", colour);
-    else
-        tl_buffer_print(b, "with points pt %d ps 0.9 lc rgb '%s' ", PICK(found_point, look),
-                        colour);
+    put_prose(b, legend, "");
 }
 
 /* C x^exponent, a straight line on logarithmic axes. */
@@ -124,7 +106,7 @@ static void put_power(tl_buffer *b, const tl_plot *p, const tl_curve *curve, con
 
 static void put_title(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
 {
-    if (tl_plot_two_columns(p))
+    if (p->legend.two_columns || !tl_plot_names(p, curve))
         tl_buffer_text(b, "notitle");
     else
         put_legend(b, p, curve);
@@ -134,48 +116,72 @@ static void put_found(tl_buffer *b, const tl_plot *p, size_t c)
 {
     const tl_curve *curve = &p->curve[c];
     const char *style = tl_plot_text(p->plot, "style");
-    size_t look;
-    const char *colour = found_colour_of(p, curve, &look);
+    const tl_colour colour = tl_plot_colour(p, curve);
 
-    put_power(b, p, curve, colour);
-    if (strcmp(style, "points") != 0)
-        tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 1.2 lc rgb '%s' notitle, \\\n", c,
-                        colour);
+    put_power(b, p, curve, colour.text);
+    if (strcmp(style, "points") != 0 && strcmp(style, "lines") != 0)
+        tl_buffer_print(b, "  $line%zu using 1:2 with lines lw 1.2 dt %s lc rgb '%s' notitle, \\\n",
+                        c, tl_plot_dash(p, curve), colour.text);
     tl_buffer_print(b, "  $%s%zu using 1:2 ", strcmp(style, "lines") == 0 ? "line" : "point", c);
-    put_look(b, p, curve);
+    tl_plot_look(b, p, curve);
     put_title(b, p, curve);
 }
 
-/* A line has no ink at a single point, as infinity is, or the only finite one. */
-static void put_lone_points(tl_buffer *b, const tl_curve *curve, size_t c, bool infinity,
-                            const char *colour)
-{
-    bool one_finite = curve->count == 1 || isinf(curve->x[1]);
+#define LONE_POINT "with points pt 2 ps 1 lw 2 lc rgb "
 
-    if (!infinity && !one_finite) return;
-    tl_buffer_print(b,
-                    ", \\\n  $line%zu every ::::0 using (%s):2 with points pt 2 ps 1 lw 2 "
-                    "lc rgb '%s' notitle",
-                    c, one_finite ? "$1" : "$1 > last ? $1 : NaN", colour);
+/* A line has no ink at a single point, as infinity is, or the only finite one. */
+static void put_lone_points(tl_buffer *b, const tl_curve *curve, size_t c, const char *colour)
+{
+    if (!tl_curve_has_lone_points(curve)) return;
+    tl_buffer_print(b, ", \\\n  $line%zu every ::::0 using (%s):2 " LONE_POINT "'%s' notitle", c,
+                    curve->count == 1 || isinf(curve->x[1]) ? "$1" : "$1 > last ? $1 : NaN",
+                    colour);
 }
 
-static void put_bound(tl_buffer *b, const tl_plot *p, size_t c, bool infinity)
+static void put_bound(tl_buffer *b, const tl_plot *p, size_t c)
 {
     const tl_curve *curve = &p->curve[c];
 
     tl_buffer_print(b, "  $line%zu using 1:2 ", c);
-    put_look(b, p, curve);
+    tl_plot_look(b, p, curve);
     put_title(b, p, curve);
-    put_lone_points(b, curve, c, infinity, bound_colour_of(p, curve));
+    put_lone_points(b, curve, c, tl_plot_colour(p, curve).text);
+}
+
+/* The entry that explains the points of lines; at = "n = ∞" where all are there. */
+static void put_lone_entry(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
+{
+    char legend[80] = "a bound at one point";
+
+    if (axis->has_infinity)
+        (void)snprintf(legend, sizeof legend, "a bound at %.40s = ∞", tl_plot_text(p->plot, "x"));
+    tl_buffer_text(b, "  keyentry " LONE_POINT "'#777777' title ");
+    tl_plot_quote(b, legend);
+}
+
+/* In reading order. */
+static void put_entries(tl_buffer *b, const tl_plot *p)
+{
+    for (size_t c = 0; c < p->curves; c++) {
+        if (!tl_plot_names(p, &p->curve[c])) continue;
+        tl_buffer_text(b, ", \\\n  keyentry ");
+        tl_plot_look(b, p, &p->curve[c]);
+        put_legend(b, p, &p->curve[c]);
+    }
 }
 
 /* Found points lie on top, so they come last; a key of one column is inverted and lists them first,
  * one of two has entries of its own. */
 static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
 {
+    const bool explained = p->legend.lone_points;
     bool first = true;
 
     tl_buffer_text(b, "plot \\\n");
+    if (explained && !p->legend.two_columns) {
+        put_lone_entry(b, p, axis);
+        first = false;
+    }
     for (int found = 0; found < 2; found++)
         for (size_t c = p->curves; c-- > 0;) {
             if (p->curve[c].bound == (found == 1)) continue;
@@ -184,12 +190,12 @@ static void put_curves(tl_buffer *b, const tl_plot *p, const tl_axis *axis)
             if (found)
                 put_found(b, p, c);
             else
-                put_bound(b, p, c, axis->has_infinity);
+                put_bound(b, p, c);
         }
-    for (size_t c = 0; tl_plot_two_columns(p) && c < p->curves; c++) {
-        tl_buffer_text(b, ", \\\n  keyentry ");
-        put_look(b, p, &p->curve[c]);
-        put_legend(b, p, &p->curve[c]);
+    if (p->legend.two_columns) put_entries(b, p);
+    if (explained && p->legend.two_columns) {
+        tl_buffer_text(b, ", \\\n");
+        put_lone_entry(b, p, axis);
     }
     if (first) tl_buffer_text(b, "  NaN notitle");
     tl_buffer_text(b, "\n");
@@ -231,14 +237,18 @@ tl_status tl_plot_script(const tl_plot *p, const json_t *manifest, char **out, t
                        "if (!exists('png')) png = 'plot.png'\n");
     s = put_data(&b, p, &x, err);
     tl_buffer_text(&b, "set title ");
-    tl_plot_title(&b, p->plot, manifest);
+    tl_plot_title(&b, p->plot, manifest, p->note);
     tl_buffer_text(&b, " noenhanced\n");
     put_frame(&b, p, &x, &y);
-    tl_buffer_text(&b, "set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'\n"
-                       "set output svg\n");
+    tl_buffer_print(&b,
+                    "set terminal svg size 1000,%d font 'sans-serif,13' background '#FFFFFF'\n"
+                    "set output svg\n",
+                    tl_plot_height(p));
     put_curves(&b, p, &x);
-    tl_buffer_text(&b, "set terminal pngcairo size 1000,620 font 'sans-serif,11' background "
-                       "'#FFFFFF'\nset output png\nreplot\nset output\n");
+    tl_buffer_print(&b,
+                    "set terminal pngcairo size 1000,%d font 'sans-serif,11' background "
+                    "'#FFFFFF'\nset output png\nreplot\nset output\n",
+                    tl_plot_height(p));
     if (!s && b.failed) s = tl_fail(err, TL_ERR_MEMORY, "plot.gp: out of memory");
     if (s)
         free(b.text);

@@ -66,7 +66,7 @@ def page_of(results):
 
 
 def check_fits(results, name, section):
-    rows = re.findall(r"^\| (\d+) \| all \| (-?[\d.]+) ± [\d.]+ \| (-?[\d.]+) ±", section, re.M)
+    rows = re.findall(r"^\| (\d+) \| all \| (-?[\d.]+) ± <?[\d.]+ \| (-?[\d.]+) ±", section, re.M)
     with open(results / name / "fit.csv", encoding="utf-8", newline="") as file:
         slopes = {(row["y"], row["series"].split(" = ")[1]): float(row["slope"]) for row in csv.DictReader(file)}
     if not rows or len(slopes) != 2 * len(rows):
