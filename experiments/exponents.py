@@ -59,13 +59,18 @@ def fits(rows):
         yield place, interval(norm), interval(other), ends
 
 
+def said(exponent, half):
+    """To three decimals, without the sign of nothing and without an interval of nothing."""
+    return (f"{0 if abs(exponent) < 5e-4 else exponent:.3f} ± " + (f"{half:.3f}" if half >= 5e-4 else "<0.001"))
+
+
 def table(rows):
     """Markdown lines, and nothing where no layer has three lengths."""
     radii = [float(r["mean_radius"]) for r in rows if r["mean_radius"]]
     lines = ["| layer | head | exponent of the norm in n | exponent of jt-f in n | norm at the least and largest n (medians) |",
              "|---|---|---|---|---|"]
     for (layer, head), (a, da), (b, db), ends in fits(rows):
-        lines.append(f"| {layer} | {head} | {a:.3f} ± {da:.3f} | {b:.3f} ± {db:.3f} | {ends[0]}, {ends[1]} |")
+        lines.append(f"| {layer} | {head} | {said(a, da)} | {said(b, db)} | {ends[0]}, {ends[1]} |")
     if len(lines) == 2:
         return []
     lines += ["", f"Intervals are 95 %. Mean token lengths lie in {min(radii):.4g} to {max(radii):.4g}"
@@ -81,7 +86,7 @@ def growth(norm, half):
 
 def page(measured, trained):
     """The question over all models: measured are (experiment, rows of a model), trained are (experiment, block, slope and
-    standard error of the norm, the same of jt-f, points) of layers whose weights are data."""
+    half interval of the norm, the same of jt-f) of layers whose weights are data."""
     lines = ["## Does ‖J‖ grow with n at real inputs?", "",
              "Castin, Ablin and Peyre 2024 report growth like n^(1/4) for pretrained BERT and GPT-2; the scripts released with it "
              "converge to √|J′f|, which is no norm (jt-f). Whole layers, all heads; exponents in n with 95 % intervals:", "",
@@ -89,10 +94,9 @@ def page(measured, trained):
     for name, rows in measured:
         for (layer, head), (a, da), (b, db), _ in fits(rows):
             if head == "all":
-                lines.append(f"| [{name}](#{name}), layer {layer} | {a:.3f} ± {da:.3f} | {growth(a, da)} | {b:.3f} ± {db:.3f} |")
-    for name, block, (a, da), (b, db), points in trained:
-        q = student(points - 2)
-        lines.append(f"| [{name}](#{name}), trained, {block} | {a:.3f} ± {q * da:.3f} | {growth(a, q * da)} | {b:.3f} ± {q * db:.3f} |")
+                lines.append(f"| [{name}](#{name}), layer {layer} | {said(a, da)} | {growth(a, da)} | {said(b, db)} |")
+    for name, block, (a, da), (b, db) in trained:
+        lines.append(f"| [{name}](#{name}), trained, {block} | {said(a, da)} | {growth(a, da)} | {said(b, db)} |")
     return lines + ["", "Read with care. At initialisation the norm stays (BERT, ViT) or creeps up as that of a causal average does "
                     "(GPT-2), where jt-f shows close to n^(1/4) in all but the first layer of GPT-2. Trained attention may grow: of the two blocks "
                     "of a text recogniser one does so slowly and one about as n^(1/4), with an interval from half of that "

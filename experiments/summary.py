@@ -60,9 +60,9 @@ def growth(directories):
             measured.append((directory.name, table_of(directory / "data.csv")))
         elif "module" in config.get("attention", {}) and "jt-f" in config.get("compare", []):
             fits = {(r["y"], r["series"]): r for r in table_of(directory / "fit.csv")}
-            trained += [(directory.name, block, *((float(fits[y, block]["slope"]), float(fits[y, block]["standard_error"]))
-                                                  for y in ("lower", "jt-f")), int(r["points"]))
-                        for (kind, block), r in fits.items() if kind == "lower"]
+            trained += [(directory.name, block, *((float(fits[y, block]["slope_95"]), float(fits[y, block]["half_95"]))
+                                                  for y in ("lower", "jt-f")))
+                        for kind, block in fits if kind == "lower"]
     return "\n".join(exponents.page(measured, trained))
 
 
@@ -104,10 +104,39 @@ def section(directory):
         return "\n".join(lines + ["", *exponents.table(rows)]) + "\n"
     fit = directory / "fit.csv"
     if fit.exists():
-        for row in table_of(fit):
-            cells = ", ".join(f"{k} {v}" for k, v in row.items() if v)
-            lines.append(f"Fit: {cells}.")
+        lines += ["", *fit_lines(table_of(fit))]
     return "\n".join(lines) + "\n"
+
+
+def fit_lines(rows):
+    """The slopes of a plot as its legend has them, to four digits."""
+    power = next((r["exponent"] for r in rows if r.get("exponent")), "")
+    lines = ["| fitted | points | slope, 95 % |" + (f" C of C x^{float(power):g} |" if power else ""),
+             "|---|---|---|" + ("---|" if power else "")]
+    for r in rows:
+        name = ", ".join(filter(None, (r["y"], r["series"])))
+        slope, half = float(r["slope_95"]), float(r["half_95"])
+        said = f"{slope:.4g} ± {half:.4g}" if half > 1e-9 else f"{slope:.4g} (exact)"
+        constant = f" {float(r['constant']):.4g} |" if power else ""
+        lines.append(f"| {name} | {r['points']} | {said} |{constant}")
+    return lines
+
+
+COLUMNS = """Logarithms also hold what is beyond the range of doubles. An empty cell: none, or not asked for.
+
+| columns | what | scale |
+|---|---|---|
+| `n`, `R`, `seed`, .. | the variables of the experiment | values, or words |
+| `lower`, `lower_certified` | the value found or measured; the same certified, rounded down | values |
+| `ratio`, `proven_ratio`, `published_ratio` | best bound of all, proven here, published, over the value | values |
+| every name that ends in `_log10` | the same and others: `proven_log10` the best proven bound, `joint_log10` and `split_log10` the two blocks of the norm, `given_log10` the value at the given tokens, `min_mass_log10` the least mass | logarithms to base ten |
+| `bound:KEY`, `norm:NAME` | a bound; another norm at the same input | logarithms to base ten |
+| `certified:KEY` | the same bound, certified, rounded up | values |
+| `best_bound`, `best_proven`, `best_published` | which bound it is | words |
+| `atoms`, `exact_*`, `iteration`, `length`, `mean_radius`, .. | counts, enclosures of the supremum, what the tokens have | values |
+| `split`, `clean`, `certified`, `standing` | whether the split block decides; whether an image is answered right, proven, withstands the attack | 1 or 0 |
+
+"""
 
 
 def shares(config, rows):
@@ -127,9 +156,9 @@ def shares(config, rows):
 def main():
     results = pathlib.Path(sys.argv[1])
     names = sorted(p.parent for p in results.glob("*/manifest.json"))
-    head = ("# Results\n\nWritten by `make results` from the records beside each plot; numbers are logarithms of the\n"
-            "data in `data.csv`. A value is found (a lower bound to rounding), a bound is a theorem.\n\n")
-    text = head + "\n".join([growth(names), *map(section, names)])
+    head = ("# Results\n\nWritten by `make results` from the records beside each plot. A value is found (a lower bound to rounding), a\n"
+            "bound is a theorem; ± is a 95 % interval. [What the columns of `data.csv` hold](#columns-of-datacsv).\n\n")
+    text = head + "\n".join([growth(names), *map(section, names)]) + "\n## Columns of data.csv\n\n" + COLUMNS.rstrip() + "\n"
     page = results / "README.md"
     if "--check" not in sys.argv:
         page.write_text(text, encoding="utf-8")
