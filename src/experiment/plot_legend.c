@@ -90,14 +90,17 @@ static void note(tl_plot *p, const char *text)
     (void)snprintf(p->note + used, sizeof p->note - used, "%s%s", used ? "; " : "", text);
 }
 
-static void note_fits(tl_plot *p)
+/* Says what ± is; `tightlip layers` does so in its subtitle. */
+static void note_intervals(tl_plot *p)
 {
-    bool fitted = false;
-    tl_line fit;
+    char legend[400];
+    bool shown = false;
 
-    for (size_t c = 0; c < p->curves; c++) fitted = fitted || is_fitted(p, &p->curve[c], &fit);
-    /* `tightlip layers` says so in its subtitle. */
-    if (fitted && !json_is_true(json_object_get(p->plot, "interval")))
+    for (size_t c = 0; c < p->curves; c++) {
+        tl_plot_legend(p, &p->curve[c], legend, sizeof legend);
+        shown = shown || strstr(legend + strlen(p->curve[c].legend), "±");
+    }
+    if (shown && !json_is_true(json_object_get(p->plot, "interval")))
         note(p, "± : 95 % intervals of slopes");
 }
 
@@ -130,7 +133,7 @@ void tl_plot_lay_out(tl_plot *p)
         l->lone_points = l->lone_points || tl_curve_has_lone_points(&p->curve[c]);
     }
     thin_out(p);
-    note_fits(p);
+    note_intervals(p);
     l->below = strcmp(asked, "below") == 0 ||
                l->longest > (strcmp(asked, "right") == 0 ? GLYPHS_BESIDE_MOST : GLYPHS_BESIDE);
     l->two_columns = l->below && l->entries > ROWS_ONE && l->longest <= GLYPHS_HALF;
