@@ -138,12 +138,12 @@ $line3 << EOD
 2.10720997 0.8041524388
 2.709269961 0.9534539164
 EOD
-set title 'BERT base at initialisation, at real text up to 512 tokens' . "\n" . 'Layers 0 and 11, all heads, no mask; the opening' . "\n" . 'of Alice''s Adventures in Wonderland; 5 draws' noenhanced
+set title 'BERT base at initialisation, at real text up to 512 tokens' . "\n" . 'Layers 0 and 11, all heads, no mask;' . "\n" . 'the opening of Alice''s Adventures in Wonderland; 5 draws' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.2047003971:2.80559956]
@@ -153,14 +153,14 @@ set ytics ('' -0.09691001301 1, '' -0.04575749056 1, '1' 0, '2' 0.3010299957, ''
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.24 ± 0.00', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.22 ± 0.00', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 11, slope 0.00 ± 0.00', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.00 ± 0.00'
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.236 ± 0.008', \
+  $line2 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.218 ± 0.005', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'true norm, certified, layer = 11, slope 0.000 ± 0.001', \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope -0.004 ± 0.002'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

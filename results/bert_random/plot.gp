@@ -278,12 +278,12 @@ $line5 << EOD
 1.806179974 0.7312436323
 1.991226076 0.7754355601
 EOD
-set title 'BERT base at initialisation, at real text: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads and head 0 alone, no mask;' . "\n" . 'the opening of Alice''s Adventures in Wonderland; 5 draws' noenhanced
+set title 'BERT base at initialisation, at real text: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads and head 0 alone, no mask;' . "\n" . 'the opening of Alice''s Adventures in Wonderland; 5 draws' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.2334221525:2.058833919]
@@ -293,18 +293,18 @@ set ytics ('' -0.09691001301 1, '' -0.04575749056 1, '1' 0, '2' 0.3010299957, ''
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
-  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.23 ± 0.00', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point4 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.22 ± 0.00', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.21 ± 0.00', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.00 ± 0.00', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.00 ± 0.00', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope -0.01 ± 0.00'
+  $line5 using 1:2 with lines lw 1.2 dt '-' lc rgb '#009E73' notitle, \
+  $point5 using 1:2 with points pt 5 ps 0.9 lc rgb '#009E73' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.228 ± 0.012', \
+  $line4 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point4 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.220 ± 0.006', \
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.206 ± 0.006', \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
+  $point2 using 1:2 with points pt 7 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 11, slope 0.000 ± 0.001', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'true norm, certified, layer = 6, slope -0.001 ± 0.001', \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope -0.006 ± 0.003'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -163,7 +163,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'found value over that at the given tokens' noenhanced
 set xrange [0.07307119549:6.2279588]
@@ -173,17 +173,17 @@ set ytics ('1' 0, '2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
+  $line5 using 1:2 with lines lw 1.2 dt solid lc rgb '#56B4E9' notitle, \
   $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'A = identity, R = 3', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#E69F00' notitle, \
   $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'A = identity, R = 2', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'A = identity, R = 1', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'A = minus-identity, R = 3', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'A = minus-identity, R = 2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'A = minus-identity, R = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

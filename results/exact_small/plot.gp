@@ -263,7 +263,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxrows 4 height 1 width -7 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.62:4.13]
@@ -273,22 +273,30 @@ set ytics ('2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line7 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point7 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title 'best published bound, n = 3', \
-  $line6 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point6 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'best published bound, n = 2', \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point5 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best proven bound, n = 3', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point4 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'best proven bound, n = 2', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
-  $point3 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'best input found, missed in no cell, n = 3', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best input found, missed in no cell, n = 2', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point1 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'certified supremum, n = 3', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'certified supremum, n = 2'
+  $line7 using 1:2 with lines lw 1.2 dt '.' lc rgb '#D55E00' notitle, \
+  $point7 using 1:2 with points pt 13 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line6 using 1:2 with lines lw 1.2 dt '.' lc rgb '#0072B2' notitle, \
+  $point6 using 1:2 with points pt 13 ps 0.9 lc rgb '#0072B2' notitle, \
+  $line5 using 1:2 with lines lw 1.2 dt '-.' lc rgb '#D55E00' notitle, \
+  $point5 using 1:2 with points pt 9 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt '-.' lc rgb '#0072B2' notitle, \
+  $point4 using 1:2 with points pt 9 ps 0.9 lc rgb '#0072B2' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' notitle, \
+  keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'certified supremum, n = 2', \
+  keyentry with points pt 7 ps 0.9 lc rgb '#D55E00' title 'certified supremum, n = 3', \
+  keyentry with points pt 5 ps 0.9 lc rgb '#0072B2' title 'best input found, missed in no cell, n = 2', \
+  keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best input found, missed in no cell, n = 3', \
+  keyentry with points pt 9 ps 0.9 lc rgb '#0072B2' title 'best proven bound, n = 2', \
+  keyentry with points pt 9 ps 0.9 lc rgb '#D55E00' title 'best proven bound, n = 3', \
+  keyentry with points pt 13 ps 0.9 lc rgb '#0072B2' title 'best published bound, n = 2', \
+  keyentry with points pt 13 ps 0.9 lc rgb '#D55E00' title 'best published bound, n = 3'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

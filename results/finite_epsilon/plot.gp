@@ -175,7 +175,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius of the Frobenius ball' noenhanced
 set ylabel 'output movement over input movement' noenhanced
 set xrange [-3.17908485:1.656206105]
@@ -189,9 +189,9 @@ plot \
   $line4 using 1:2 with lines lw 2 dt '-.' lc rgb '#8C8C8C' title 'bound sharp', \
   $line3 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'bound local-ball', \
   $line2 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'bound lofast', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'true norm, certified', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best attack found'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

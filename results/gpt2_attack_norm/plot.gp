@@ -47,7 +47,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.553895192:1.854344773]
@@ -57,13 +57,13 @@ set ytics ('' 1.477121255 1, '' 1.602059991 1, '50' 1.698970004, '' 1.77815125 1
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'best proven bound, layer = 6', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best proven bound, layer = 0', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'best input found, certified, layer = 6', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'best proven bound, layer = 6', \
+  $line2 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title 'best proven bound, layer = 0', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'best input found, certified, layer = 6', \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified, layer = 0'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -362,12 +362,12 @@ $line5 << EOD
 1.812913357 0.1284019547
 2.120573931 0.2007486009
 EOD
-set title 'GPT-2 small at initialisation, at thirty sentences: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads and head 0 alone, causal;' . "\n" . 'sentences of Alice''s Adventures in Wonderland, 3 to 132 tokens' noenhanced
+set title 'GPT-2 small at initialisation, at thirty sentences: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads and head 0 alone, causal;' . "\n" . 'sentences of Alice''s Adventures in Wonderland, 3 to 132 tokens' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'length n of the input (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.4113831477:2.186312038]
@@ -377,12 +377,12 @@ set ytics ('0.2' -0.6989700043, '' -0.5228787453 1, '' -0.3979400087 1, '0.5' -0
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.24 ± 0.00', \
-  $point4 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.24 ± 0.00', \
-  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.09 ± 0.00', \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.08 ± 0.00', \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.08 ± 0.00', \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.07 ± 0.00'
+  $point5 using 1:2 with points pt 5 ps 0.9 lc rgb '#009E73' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.244 ± 0.002', \
+  $point4 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.243 ± 0.004', \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.091 ± 0.005', \
+  $point2 using 1:2 with points pt 7 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 11, slope 0.080 ± 0.006', \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'true norm, certified, layer = 6, slope 0.080 ± 0.006', \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.075 ± 0.005'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

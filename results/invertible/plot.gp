@@ -398,12 +398,12 @@ $line5 << EOD
 29 -1.241457462
 30 -1.210354095
 EOD
-set title 'Inverting x + c F(x)/L: L2 attention to rounding, dot product not at all' . "\n" . '64 tokens of width 64 and size 10, 8 heads; L:' . "\n" . 'bound of L2 attention with the same weights' noenhanced
+set title 'Inverting x + c F(x)/L: L2 attention to rounding, dot product not at all' . "\n" . '64 tokens of width 64 and size 10, 8 heads;' . "\n" . 'L: bound of L2 attention with the same weights' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'iteration t' noenhanced
 set ylabel 'relative error of the inverse  |x_t − x| / |x|' noenhanced
 set xrange [-1.2:31.2]
@@ -413,17 +413,17 @@ set ytics ('10^{-16}' -16, '10^{-14}' -14, '10^{-12}' -12, '10^{-10}' -10, '10^{
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
+  $line5 using 1:2 with lines lw 1.2 dt solid lc rgb '#56B4E9' notitle, \
   $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'kind = dot, c = 0.9', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#E69F00' notitle, \
   $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'kind = dot, c = 0.7', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'kind = dot, c = 0.5', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'kind = l2, c = 0.9', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'kind = l2, c = 0.7', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'kind = l2, c = 0.5'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

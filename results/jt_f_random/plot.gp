@@ -102,12 +102,12 @@ $line3 << EOD
 1.806179974 0.1640131158
 1.991226076 0.2107559765
 EOD
-set title 'GPT-2 layer at initialisation: the norm of the Jacobian, and a functional taken for it' . "\n" . 'All 12 heads, causal mask, normal tokens with and without a common vector' noenhanced
+set title 'GPT-2 layer at initialisation: the norm of the Jacobian, and a functional taken for it' . "\n" . 'All 12 heads, causal mask, normal tokens with and without a common vector' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.2334221525:2.058833919]
@@ -117,14 +117,14 @@ set ytics ('0.2' -0.6989700043, '' -0.5228787453 1, '' -0.3979400087 1, '0.5' -0
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, common = 1, slope 0.25 ± 0.01', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, common = 0, slope 0.10 ± 0.01', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, common = 1, slope 0.08 ± 0.01', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, common = 0, slope 0.08 ± 0.00'
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, common = 1, slope 0.252 ± 0.020', \
+  $line2 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title '√|J′f|, not a Lipschitz constant, common = 0, slope 0.097 ± 0.018', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'true norm, certified, common = 1, slope 0.080 ± 0.030', \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, common = 0, slope 0.084 ± 0.017'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

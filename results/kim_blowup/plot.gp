@@ -200,7 +200,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.3732771946:1.577397177]
@@ -210,16 +210,16 @@ set ytics ('' -0.3979400087 1, '' -0.3010299957 1, '' -0.2218487496 1, '' -0.154
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'R^2/4 + 1/2: dot product at (0, R)', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
+  $line5 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'R^2/4 + 1/2: dot product at (0, R)', \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#E69F00' notitle, \
   $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'found, certified, attention = L2 without A', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, certified, attention = L2 blind to itself', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, attention = L2 untied', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, attention = L2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, attention = dot product'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

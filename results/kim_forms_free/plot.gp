@@ -123,12 +123,12 @@ $line5 << EOD
 3.010723865 1.627541557
 4.000043427 1.946207022
 EOD
-set title 'L2 attention, free head width: growth like N^(1/4), not like sqrt(N)' . "\n" . 'The best star, m tokens at 0 and the others at a e' . "\n" . '+ rho e_i (e, e_i orthonormal), against each form' noenhanced
+set title 'L2 attention, free head width: growth like N^(1/4), not like sqrt(N)' . "\n" . 'The best star, m tokens at 0 and the others at' . "\n" . 'a e + rho e_i (e, e_i orthonormal), against each form' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.04692880453:9.347958801]
@@ -143,8 +143,8 @@ plot \
   $line3 using 1:2 with lines lw 2 dt '-.' lc rgb '#CC79A7' title 'bound l2-form-b', \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound l2-form-a', \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound kim-2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified, slope 0.21 ± 0.01'
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#000000' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified, slope 0.209 ± 0.013'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -241,7 +241,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxrows 5 width -9 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxrows 5 height 1 width -7 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.04692880451:9.3479588]
@@ -251,28 +251,28 @@ set ytics ('1' 0, '' 0.3010299957 1, '' 0.4771212547 1, '' 0.6020599913 1, '' 0.
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line8 using 1:2 with lines lw 2 dt '-.' lc rgb '#CC79A7' notitle, \
-  $line7 using 1:2 with lines lw 2 dt '-.' lc rgb '#009E73' notitle, \
-  $line6 using 1:2 with lines lw 2 dt '-.' lc rgb '#D55E00' notitle, \
-  $line5 using 1:2 with lines lw 2 dt '-.' lc rgb '#0072B2' notitle, \
+  $line8 using 1:2 with lines lw 2 dt '-' lc rgb '#CC79A7' notitle, \
+  $line7 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' notitle, \
+  $line6 using 1:2 with lines lw 2 dt '-' lc rgb '#D55E00' notitle, \
+  $line5 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' notitle, \
   $line4 using 1:2 with lines lw 2 dt solid lc rgb '#000000' notitle, \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' notitle, \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' notitle, \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' notitle, \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' notitle, \
   keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, attention = width 1', \
   keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, attention = width 2', \
   keyentry with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, attention = width 8', \
   keyentry with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, certified, attention = free width: star', \
   keyentry with lines lw 2 dt solid lc rgb '#000000' title 'bound kim-2', \
-  keyentry with lines lw 2 dt '-.' lc rgb '#0072B2' title 'bound l2-2, attention = width 1', \
-  keyentry with lines lw 2 dt '-.' lc rgb '#D55E00' title 'bound l2-2, attention = width 2', \
-  keyentry with lines lw 2 dt '-.' lc rgb '#009E73' title 'bound l2-2, attention = width 8', \
-  keyentry with lines lw 2 dt '-.' lc rgb '#CC79A7' title 'bound l2-2, attention = free width: star'
+  keyentry with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound l2-2, attention = width 1', \
+  keyentry with lines lw 2 dt '-' lc rgb '#D55E00' title 'bound l2-2, attention = width 2', \
+  keyentry with lines lw 2 dt '-' lc rgb '#009E73' title 'bound l2-2, attention = width 8', \
+  keyentry with lines lw 2 dt '-' lc rgb '#CC79A7' title 'bound l2-2, attention = free width: star'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

@@ -74,14 +74,14 @@ $line2 << EOD
 4 24.72073984
 6 41.04700056
 EOD
-set title 'L2 attention: the published bound of the row sum is 4 to 32 % above the exact constant' . "\n" . '||J||_inf of L2 attention, width 1, Q = V =' . "\n" . '1: the found values lie on the exact constant' noenhanced
+set title 'L2 attention: the published bound of the row sum is 4 to 32 % above the exact constant' . "\n" . '||J||_inf of L2 attention, width 1,' . "\n" . 'Q = V = 1: the found values lie on the exact constant' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
-set ylabel 'largest row sum of the Jacobian  ‖J‖_∞' noenhanced
+set ylabel 'largest row sum of the Jacobian  ‖J‖_∞' enhanced
 set xrange [0.07307119549:6.2279588]
 set yrange [0:44.58379122]
 set xtics ('' 0.3010299957 1, '' 0.4771212547 1, '' 0.6020599913 1, '' 0.6989700043 1, '' 0.7781512504 1, '' 0.84509804 1, '' 0.903089987 1, '' 0.9542425094 1, '10' 1, '' 1.301029996 1, '' 1.477121255 1, '' 1.602059991 1, '' 1.698970004 1, '' 1.77815125 1, '' 1.84509804 1, '' 1.903089987 1, '' 1.954242509 1, '10^{2}' 2, '' 2.301029996 1, '' 2.477121255 1, '' 2.602059991 1, '' 2.698970004 1, '' 2.77815125 1, '' 2.84509804 1, '' 2.903089987 1, '' 2.954242509 1, '10^{3}' 3, '' 3.301029996 1, '' 3.477121255 1, '' 3.602059991 1, '' 3.698970004 1, '' 3.77815125 1, '' 3.84509804 1, '' 3.903089987 1, '' 3.954242509 1, '10^{4}' 4, '' 4.301029996 1, '' 4.477121255 1, '' 4.602059991 1, '' 4.698970004 1, '' 4.77815125 1, '' 4.84509804 1, '' 4.903089987 1, '' 4.954242509 1, '10^{5}' 5, '' 5.301029996 1, '' 5.477121255 1, '' 5.602059991 1, '' 5.698970004 1, '' 5.77815125 1, '' 5.84509804 1, '' 5.903089987 1, '' 5.954242509 1, '10^{6}' 6)
@@ -91,7 +91,7 @@ set output svg
 plot \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound exact-1d', \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound kim-inf', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#000000' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

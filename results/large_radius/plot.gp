@@ -743,7 +743,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'scale R of the tokens' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.7465543892:3.154794355]
@@ -757,17 +757,17 @@ plot \
   $line8 using 1:2 with lines lw 2 dt '-.' lc rgb '#8C8C8C' title 'sqrt(4)', \
   $line7 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'sqrt(3)', \
   $line6 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'sqrt(2)', \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
+  $line5 using 1:2 with lines lw 1.2 dt solid lc rgb '#56B4E9' notitle, \
   $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'tokens, certified, seed = 6', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#E69F00' notitle, \
   $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'tokens, certified, seed = 5', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'tokens, certified, seed = 4', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'tokens, certified, seed = 3', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, seed = 2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, seed = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

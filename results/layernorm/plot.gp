@@ -142,12 +142,12 @@ $line9 << EOD
 6 2.286435214
 7 2.32230437
 EOD
-set title 'Trained heads behind their layer norm: the' . "\n" . 'worst 16 tokens on its ellipsoid, and real ones' . "\n" . 'Every head of two trained blocks, tokens in the' . "\n" . 'image of the layer norm with its gain and shift' noenhanced
+set title 'Trained heads behind their layer norm:' . "\n" . 'the worst 16 tokens on its ellipsoid, and real ones' . "\n" . 'Every head of two trained blocks, tokens in the' . "\n" . 'image of the layer norm with its gain and shift' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxrows 5 height 1 width -6 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'head' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.28:7.28]
@@ -157,20 +157,30 @@ set ytics ('' 0.3010299957 1, '' 0.4771212547 1, '' 0.6020599913 1, '' 0.6989700
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line9 using 1:2 with lines lw 2 dt '-' lc rgb '#D55E00' title 'bound ellipsoid, block = 2', \
-  $line8 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound ellipsoid, block = 1', \
-  $line7 using 1:2 with lines lw 2 dt '_-' lc rgb '#D55E00' title 'bound sharp, block = 2', \
-  $line6 using 1:2 with lines lw 2 dt '_-' lc rgb '#0072B2' title 'bound sharp, block = 1', \
-  $line5 using 1:2 with lines lw 2 dt '--..' lc rgb '#D55E00' title 'bound schur, block = 2', \
-  $line4 using 1:2 with lines lw 2 dt '--..' lc rgb '#0072B2' title 'bound schur, block = 1', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point3 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'at the given tokens, certified, block = 2', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens, certified, block = 1', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point1 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'best input found, certified, block = 2', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified, block = 1'
+  $line9 using 1:2 with lines lw 2 dt '.' lc rgb '#D55E00' notitle, \
+  $line8 using 1:2 with lines lw 2 dt '.' lc rgb '#0072B2' notitle, \
+  $line7 using 1:2 with lines lw 2 dt '-.' lc rgb '#D55E00' notitle, \
+  $line6 using 1:2 with lines lw 2 dt '-.' lc rgb '#0072B2' notitle, \
+  $line5 using 1:2 with lines lw 2 dt '-' lc rgb '#D55E00' notitle, \
+  $line4 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point2 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' notitle, \
+  keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified, block = 1', \
+  keyentry with points pt 7 ps 0.9 lc rgb '#D55E00' title 'best input found, certified, block = 2', \
+  keyentry with points pt 5 ps 0.9 lc rgb '#0072B2' title 'at the given tokens, certified, block = 1', \
+  keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens, certified, block = 2', \
+  keyentry with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound schur, block = 1', \
+  keyentry with lines lw 2 dt '-' lc rgb '#D55E00' title 'bound schur, block = 2', \
+  keyentry with lines lw 2 dt '-.' lc rgb '#0072B2' title 'bound sharp, block = 1', \
+  keyentry with lines lw 2 dt '-.' lc rgb '#D55E00' title 'bound sharp, block = 2', \
+  keyentry with lines lw 2 dt '.' lc rgb '#0072B2' title 'bound ellipsoid, block = 1', \
+  keyentry with lines lw 2 dt '.' lc rgb '#D55E00' title 'bound ellipsoid, block = 2'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

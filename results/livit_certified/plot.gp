@@ -84,7 +84,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'l2 distance from the image, pixels in [0, 1]' noenhanced
 set ylabel 'share of the images answered right' noenhanced
 set xrange [-0.08:2.08]
@@ -94,11 +94,11 @@ set ytics ('0' 0, '0.2' 0.2, '0.4' 0.4, '0.6' 0.6, '0.8' 0.8)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'certified', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'under attack', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'clean accuracy'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

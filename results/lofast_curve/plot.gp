@@ -117,7 +117,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxrows 4 width -8 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxrows 4 height 1 width -6 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius of the Frobenius ball' noenhanced
 set ylabel 'output movement over input movement' noenhanced
 set xrange [-2.09908485:0.5762061049]
@@ -133,9 +133,9 @@ plot \
   $line4 using 1:2 with lines lw 2 dt '-.' lc rgb '#0072B2' notitle, \
   $line3 using 1:2 with lines lw 2 dt '-' lc rgb '#D55E00' notitle, \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' notitle, \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' notitle, \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' notitle, \
   keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'attention = 1 head', \
   keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'attention = 8 heads', \

@@ -129,7 +129,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.1669288045:13.36787957]
@@ -141,17 +141,16 @@ set arrow from first last, graph 0 to first last, graph 1 nohead dt '.' lc rgb '
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
+  keyentry with points pt 2 ps 1 lw 2 lc rgb '#777777' title 'a bound at n = ∞', \
   $line5 using 1:2 with lines lw 2 dt '--..' lc rgb '#0072B2' title 'bound sharp', \
   $line5 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#0072B2' notitle, \
   $line4 using 1:2 with lines lw 2 dt '.' lc rgb '#E69F00' title 'bound schur', \
   $line4 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#E69F00' notitle, \
   $line3 using 1:2 with lines lw 2 dt '-.' lc rgb '#CC79A7' title 'bound half-softmax', \
-  $line3 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#CC79A7' notitle, \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound castin-mean-field', \
   $line2 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#009E73' notitle, \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound castin-general', \
-  $line1 every ::::0 using ($1 > last ? $1 : NaN):2 with points pt 2 ps 1 lw 2 lc rgb '#D55E00' notitle, \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#000000' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -215,7 +215,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -3 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.02:6.23]
@@ -225,13 +225,13 @@ set ytics ('1' 0, '10^{4}' 4, '10^{8}' 8, '10^{12}' 12, '10^{16}' 16, '10^{20}' 
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 2 dt solid lc rgb '#0072B2' title 'bound kernel, A = minus-identity', \
-  $line4 using 1:2 with lines lw 2 dt '--..' lc rgb '#737373' title 'bound sharp', \
-  $line3 using 1:2 with lines lw 2 dt '.' lc rgb '#303030' title 'bound schur', \
-  $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'bound castin-mean-field', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line5 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound kernel, A = minus-identity', \
+  $line4 using 1:2 with lines lw 2 dt '-.' lc rgb '#8C8C8C' title 'bound sharp', \
+  $line3 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'bound schur', \
+  $line2 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'bound castin-mean-field', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, A = worst', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, A = minus-identity'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

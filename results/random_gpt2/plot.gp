@@ -166,12 +166,12 @@ $line1 << EOD
 1.903089987 0.1092556253
 1.986771734 0.1509986678
 EOD
-set title 'One GPT-2 layer at initialisation at adversarial tokens: C sqrt(n)?' . "\n" . 'All 12 heads at tokens made for head 0, R = 100 and 1000, causal mask, five draws' noenhanced
+set title 'One GPT-2 layer at initialisation at adversarial tokens: C sqrt(n)?' . "\n" . 'All 12 heads at tokens made for head 0, R = 100 and 1000, causal mask, five draws' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.2336003261:2.054201404]
@@ -182,11 +182,11 @@ set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
   -0.7598826105 + 0.5 * x with lines lw 1 dt '-' lc rgb '#D55E00' notitle, \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, R = 1000, slope 0.64 ± 0.06, C = 0.17', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, R = 1000, slope 0.64 ± 0.42, C = 0.17', \
   -0.04901299602 + 0.5 * x with lines lw 1 dt '-' lc rgb '#0072B2' notitle, \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, R = 100, slope 0.23 ± 0.03, C = 0.89'
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, R = 100, slope 0.23 ± 0.17, C = 0.89'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

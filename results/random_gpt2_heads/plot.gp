@@ -439,65 +439,53 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxrows 6 width -11 Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.2336003261:2.054201404]
 set yrange [-0.9515520075:-0.01239583117]
 set xtics ('2' 0.3010299957, '3' 0.4771212547, '5' 0.6989700043, '9' 0.9542425094, '17' 1.230448921, '33' 1.51851394, '64' 1.806179974, '97' 1.986771734)
 set ytics ('0.2' -0.6989700043, '' -0.5228787453 1, '' -0.3979400087 1, '0.5' -0.3010299957, '' -0.2218487496 1, '' -0.15490196 1, '' -0.09691001301 1, '' -0.04575749056 1)
-set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
+set terminal svg size 1000,740 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  -1.060401242 + 0.5 * x with lines lw 1 dt '-' lc rgb '#E69F00' notitle, \
-  $line11 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point11 using 1:2 with points pt 15 ps 0.9 lc rgb '#E69F00' notitle, \
-  -1.057062168 + 0.5 * x with lines lw 1 dt '-' lc rgb '#CC79A7' notitle, \
-  $line10 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point10 using 1:2 with points pt 11 ps 0.9 lc rgb '#CC79A7' notitle, \
-  -1.050271621 + 0.5 * x with lines lw 1 dt '-' lc rgb '#009E73' notitle, \
-  $line9 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point9 using 1:2 with points pt 13 ps 0.9 lc rgb '#009E73' notitle, \
-  -1.057731424 + 0.5 * x with lines lw 1 dt '-' lc rgb '#D55E00' notitle, \
-  $line8 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point8 using 1:2 with points pt 9 ps 0.9 lc rgb '#D55E00' notitle, \
-  -1.053669798 + 0.5 * x with lines lw 1 dt '-' lc rgb '#0072B2' notitle, \
-  $line7 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point7 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' notitle, \
-  -1.061841034 + 0.5 * x with lines lw 1 dt '-' lc rgb '#000000' notitle, \
-  $line6 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
-  $point6 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' notitle, \
-  -1.051272422 + 0.5 * x with lines lw 1 dt '-' lc rgb '#56B4E9' notitle, \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
-  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' notitle, \
-  -1.051287796 + 0.5 * x with lines lw 1 dt '-' lc rgb '#E69F00' notitle, \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' notitle, \
-  -1.056433348 + 0.5 * x with lines lw 1 dt '-' lc rgb '#CC79A7' notitle, \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' notitle, \
-  -1.049497506 + 0.5 * x with lines lw 1 dt '-' lc rgb '#009E73' notitle, \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' notitle, \
-  -1.059771743 + 0.5 * x with lines lw 1 dt '-' lc rgb '#D55E00' notitle, \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' notitle, \
-  -1.056651948 + 0.5 * x with lines lw 1 dt '-' lc rgb '#0072B2' notitle, \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' notitle, \
-  keyentry with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, head = 0, slope 0.50 ± 0.00, C = 0.088', \
-  keyentry with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, head = 1, slope 0.50 ± 0.00, C = 0.087', \
-  keyentry with points pt 9 ps 0.9 lc rgb '#009E73' title 'tokens, certified, head = 2, slope 0.50 ± 0.00, C = 0.089', \
-  keyentry with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'tokens, certified, head = 3, slope 0.50 ± 0.00, C = 0.088', \
-  keyentry with points pt 11 ps 0.9 lc rgb '#E69F00' title 'tokens, certified, head = 4, slope 0.50 ± 0.00, C = 0.089', \
-  keyentry with points pt 15 ps 0.9 lc rgb '#56B4E9' title 'tokens, certified, head = 5, slope 0.50 ± 0.00, C = 0.089', \
-  keyentry with points pt 7 ps 0.9 lc rgb '#000000' title 'tokens, certified, head = 6, slope 0.50 ± 0.00, C = 0.087', \
-  keyentry with points pt 5 ps 0.9 lc rgb '#0072B2' title 'tokens, certified, head = 7, slope 0.50 ± 0.00, C = 0.088', \
-  keyentry with points pt 9 ps 0.9 lc rgb '#D55E00' title 'tokens, certified, head = 8, slope 0.50 ± 0.00, C = 0.088', \
-  keyentry with points pt 13 ps 0.9 lc rgb '#009E73' title 'tokens, certified, head = 9, slope 0.50 ± 0.00, C = 0.089', \
-  keyentry with points pt 11 ps 0.9 lc rgb '#CC79A7' title 'tokens, certified, head = 10, slope 0.50 ± 0.00, C = 0.088', \
-  keyentry with points pt 15 ps 0.9 lc rgb '#E69F00' title 'tokens, certified, head = 11, slope 0.50 ± 0.00, C = 0.087'
-set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
+  -1.060401242 + 0.5 * x with lines lw 1 dt '-' lc rgb '#A5DB36' notitle, \
+  $line11 using 1:2 with lines lw 1.2 dt solid lc rgb '#A5DB36' notitle, \
+  $point11 using 1:2 with points pt 14 ps 0.9 lc rgb '#A5DB36' title 'tokens, certified, head = 11, slope 0.500 (exact), C = 0.087', \
+  -1.057062168 + 0.5 * x with lines lw 1 dt '-' lc rgb '#8BD447' notitle, \
+  $line10 using 1:2 with lines lw 1.2 dt solid lc rgb '#8BD447' notitle, \
+  $point10 using 1:2 with points pt 10 ps 0.9 lc rgb '#8BD447' title 'tokens, certified, head = 10, slope 0.500 (exact), C = 0.088', \
+  -1.050271621 + 0.5 * x with lines lw 1 dt '-' lc rgb '#71CD56' notitle, \
+  $line9 using 1:2 with lines lw 1.2 dt solid lc rgb '#71CD56' notitle, \
+  $point9 using 1:2 with points pt 12 ps 0.9 lc rgb '#71CD56' title 'tokens, certified, head = 9, slope 0.500 (exact), C = 0.089', \
+  -1.057731424 + 0.5 * x with lines lw 1 dt '-' lc rgb '#58C366' notitle, \
+  $line8 using 1:2 with lines lw 1.2 dt solid lc rgb '#58C366' notitle, \
+  $point8 using 1:2 with points pt 8 ps 0.9 lc rgb '#58C366' title 'tokens, certified, head = 8, slope 0.500 (exact), C = 0.088', \
+  -1.053669798 + 0.5 * x with lines lw 1 dt '-' lc rgb '#42AF76' notitle, \
+  $line7 using 1:2 with lines lw 1.2 dt solid lc rgb '#42AF76' notitle, \
+  $point7 using 1:2 with points pt 4 ps 0.9 lc rgb '#42AF76' title 'tokens, certified, head = 7, slope 0.500 (exact), C = 0.088', \
+  -1.061841034 + 0.5 * x with lines lw 1 dt '-' lc rgb '#2C9B85' notitle, \
+  $line6 using 1:2 with lines lw 1.2 dt solid lc rgb '#2C9B85' notitle, \
+  $point6 using 1:2 with points pt 6 ps 0.9 lc rgb '#2C9B85' title 'tokens, certified, head = 6, slope 0.500 (exact), C = 0.087', \
+  -1.051272422 + 0.5 * x with lines lw 1 dt '-' lc rgb '#26858B' notitle, \
+  $line5 using 1:2 with lines lw 1.2 dt solid lc rgb '#26858B' notitle, \
+  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#26858B' title 'tokens, certified, head = 5, slope 0.500 (exact), C = 0.089', \
+  -1.051287796 + 0.5 * x with lines lw 1 dt '-' lc rgb '#306E8B' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#306E8B' notitle, \
+  $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#306E8B' title 'tokens, certified, head = 4, slope 0.500 (exact), C = 0.089', \
+  -1.056433348 + 0.5 * x with lines lw 1 dt '-' lc rgb '#39578B' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#39578B' notitle, \
+  $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#39578B' title 'tokens, certified, head = 3, slope 0.500 (exact), C = 0.088', \
+  -1.049497506 + 0.5 * x with lines lw 1 dt '-' lc rgb '#3E3B7C' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#3E3B7C' notitle, \
+  $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#3E3B7C' title 'tokens, certified, head = 2, slope 0.500 (exact), C = 0.089', \
+  -1.059771743 + 0.5 * x with lines lw 1 dt '-' lc rgb '#411E68' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#411E68' notitle, \
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#411E68' title 'tokens, certified, head = 1, slope 0.500 (exact), C = 0.087', \
+  -1.056651948 + 0.5 * x with lines lw 1 dt '-' lc rgb '#440154' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#440154' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#440154' title 'tokens, certified, head = 0, slope 0.500 (exact), C = 0.088'
+set terminal pngcairo size 1000,740 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
 set output

@@ -91,7 +91,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -3 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.1530711955:4.1479588]
@@ -101,12 +101,12 @@ set ytics ('10^{2}' 2, '10^{4}' 4, '10^{6}' 6, '10^{8}' 8)
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line4 using 1:2 with lines lw 2 dt '--..' lc rgb '#D55E00' title 'bound scsa-sharp, kind = cosine', \
-  $line3 using 1:2 with lines lw 2 dt '.' lc rgb '#D55E00' title 'bound scsa, kind = cosine', \
-  $line2 using 1:2 with lines lw 2 dt '-.' lc rgb '#0072B2' title 'bound sigmoid, kind = sigmoid', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line4 using 1:2 with lines lw 2 dt '.' lc rgb '#D55E00' title 'bound scsa-sharp, kind = cosine', \
+  $line3 using 1:2 with lines lw 2 dt '-.' lc rgb '#D55E00' title 'bound scsa, kind = cosine', \
+  $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#0072B2' title 'bound sigmoid, kind = sigmoid', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, kind = cosine', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, kind = sigmoid'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -131,7 +131,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'radius R of the ball of tokens' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.14:3.11]
@@ -142,9 +142,9 @@ set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
   $line2 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'bound sharp-local', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'copies move apart', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'copies move together'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -196,7 +196,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-0.1669288045:12.4679588]
@@ -211,7 +211,7 @@ plot \
   $line3 using 1:2 with lines lw 2 dt '-.' lc rgb '#CC79A7' title 'bound half-softmax', \
   $line2 using 1:2 with lines lw 2 dt '-' lc rgb '#009E73' title 'bound castin-mean-field', \
   $line1 using 1:2 with lines lw 2 dt solid lc rgb '#D55E00' title 'bound castin-general', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#000000' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#000000' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#000000' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -73,7 +73,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -3 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'sequence length n (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.553895192:1.854344773]
@@ -83,11 +83,11 @@ set ytics ('2' 0.3010299957, '' 0.4771212547 1, '' 0.6020599913 1, '5' 0.6989700
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line3 using 1:2 with lines lw 2 dt '--..' lc rgb '#737373' title 'bound sharp', \
-  $line2 using 1:2 with lines lw 2 dt '.' lc rgb '#303030' title 'bound schur', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line3 using 1:2 with lines lw 2 dt '-' lc rgb '#5A5A5A' title 'bound sharp', \
+  $line2 using 1:2 with lines lw 2 dt solid lc rgb '#000000' title 'bound schur', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'at the given tokens, certified', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'best input found, certified'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

@@ -154,12 +154,12 @@ $line1 << EOD
 0.9294940648 1.090017194
 0.93558292 0.8104240145
 EOD
-set title 'Trained attention at real tokens, over the mean length of the tokens' . "\n" . 'Two blocks of a text recogniser, all 8 heads, three texts for each n from 4 to 160' noenhanced
+set title 'Trained attention at real tokens, over the mean length of the tokens' . "\n" . 'Two blocks of a text recogniser, all 8 heads, three texts for each n from 4 to 160' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -3 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'mean length of the tokens  |x_i|' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [0.7097723179:0.9442679431]
@@ -169,8 +169,8 @@ set ytics ('' 0.6020599913 1, '5' 0.6989700043, '' 0.7781512504 1, '' 0.84509804
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, block = 2, slope 13.59 ± 6.38', \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, block = 1, slope 2.32 ± 1.15'
+  $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'tokens, block = 2, slope 14 ± 13', \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'tokens, block = 1, slope 2.3 ± 2.3'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot

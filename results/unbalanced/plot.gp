@@ -277,7 +277,7 @@ set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside right top vertical invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside right top vertical maxcols 1 width -2 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'mass of the first atom over the mass of all others' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂' noenhanced
 set xrange [-12.48:0.48]
@@ -287,15 +287,15 @@ set ytics ('' -0.15490196 1, '' -0.09691001301 1, '' -0.04575749056 1, '1' 0, ''
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
+  $line4 using 1:2 with lines lw 1.2 dt solid lc rgb '#E69F00' notitle, \
   $point4 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'found, certified, R = 3', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
+  $line3 using 1:2 with lines lw 1.2 dt solid lc rgb '#CC79A7' notitle, \
   $point3 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title 'found, certified, R = 2.5', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
   $point2 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'found, certified, R = 2', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
   $point1 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title 'found, certified, R = 1.5', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
   $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'found, certified, R = 1'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png

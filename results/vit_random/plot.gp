@@ -170,12 +170,12 @@ $line5 << EOD
 1.698970004 0.7667893704
 2.294466226 0.8986654366
 EOD
-set title 'ViT base at initialisation, at real images: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads, no mask; five images' . "\n" . 'of Fashion-MNIST in patches of 14, 7, 4 and 2 pixels' noenhanced
+set title 'ViT base at initialisation, at real images: local norm of attention layers' . "\n" . 'Layers 0, 6 and 11, all heads, no mask; five images' . "\n" . 'of Fashion-MNIST in patches of 14, 7, 4 and 2 pixels' . "\n" . '± : 95 % intervals of slopes' noenhanced
 set encoding utf8
 set grid back lt 1 dt solid lc rgb '#E6E6E6' lw 1
 set border 3 lc rgb '#555555'
 set tics nomirror out
-set key outside center bottom vertical maxcols 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
+set key outside center bottom vertical maxcols 1 height 1 invert Left reverse noenhanced samplen 2.5 spacing 1.25 font ',11'
 set xlabel 'length n of the input (tokens)' noenhanced
 set ylabel 'local Lipschitz constant  ‖J‖₂, and √|J′f|' noenhanced
 set xrange [0.6351501555:2.358286075]
@@ -185,18 +185,18 @@ set ytics ('' -0.09691001301 1, '' -0.04575749056 1, '1' 0, '2' 0.3010299957, ''
 set terminal svg size 1000,620 font 'sans-serif,13' background '#FFFFFF'
 set output svg
 plot \
-  $line5 using 1:2 with lines lw 1.2 lc rgb '#56B4E9' notitle, \
-  $point5 using 1:2 with points pt 15 ps 0.9 lc rgb '#56B4E9' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.27 ± 0.01', \
-  $line4 using 1:2 with lines lw 1.2 lc rgb '#CC79A7' notitle, \
-  $point4 using 1:2 with points pt 13 ps 0.9 lc rgb '#CC79A7' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.27 ± 0.01', \
-  $line3 using 1:2 with lines lw 1.2 lc rgb '#D55E00' notitle, \
-  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.23 ± 0.03', \
-  $line2 using 1:2 with lines lw 1.2 lc rgb '#E69F00' notitle, \
-  $point2 using 1:2 with points pt 11 ps 0.9 lc rgb '#E69F00' title 'true norm, certified, layer = 11, slope 0.00 ± 0.00', \
-  $line1 using 1:2 with lines lw 1.2 lc rgb '#009E73' notitle, \
-  $point1 using 1:2 with points pt 9 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 6, slope 0.00 ± 0.00', \
-  $line0 using 1:2 with lines lw 1.2 lc rgb '#0072B2' notitle, \
-  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.03 ± 0.01'
+  $line5 using 1:2 with lines lw 1.2 dt '-' lc rgb '#009E73' notitle, \
+  $point5 using 1:2 with points pt 5 ps 0.9 lc rgb '#009E73' title '√|J′f|, not a Lipschitz constant, layer = 11, slope 0.266 ± 0.012', \
+  $line4 using 1:2 with lines lw 1.2 dt '-' lc rgb '#D55E00' notitle, \
+  $point4 using 1:2 with points pt 5 ps 0.9 lc rgb '#D55E00' title '√|J′f|, not a Lipschitz constant, layer = 6, slope 0.267 ± 0.013', \
+  $line3 using 1:2 with lines lw 1.2 dt '-' lc rgb '#0072B2' notitle, \
+  $point3 using 1:2 with points pt 5 ps 0.9 lc rgb '#0072B2' title '√|J′f|, not a Lipschitz constant, layer = 0, slope 0.235 ± 0.034', \
+  $line2 using 1:2 with lines lw 1.2 dt solid lc rgb '#009E73' notitle, \
+  $point2 using 1:2 with points pt 7 ps 0.9 lc rgb '#009E73' title 'true norm, certified, layer = 11, slope -0.002 ± <0.001', \
+  $line1 using 1:2 with lines lw 1.2 dt solid lc rgb '#D55E00' notitle, \
+  $point1 using 1:2 with points pt 7 ps 0.9 lc rgb '#D55E00' title 'true norm, certified, layer = 6, slope -0.001 ± 0.003', \
+  $line0 using 1:2 with lines lw 1.2 dt solid lc rgb '#0072B2' notitle, \
+  $point0 using 1:2 with points pt 7 ps 0.9 lc rgb '#0072B2' title 'true norm, certified, layer = 0, slope 0.026 ± 0.030'
 set terminal pngcairo size 1000,620 font 'sans-serif,11' background '#FFFFFF'
 set output png
 replot
