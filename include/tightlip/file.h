@@ -30,6 +30,10 @@ TL_MUST_USE tl_status tl_file_read(const char *path, char **out, size_t *size, t
  * is still the same, not who made it. Errors: TL_ERR_IO. */
 TL_MUST_USE tl_status tl_file_hash(const char *path, uint64_t *hash, uint64_t *bytes,
                                    tl_error *err);
+/* The same of bytes in memory: that of what `hash` is of, or of nothing (TL_FILE_HASH_BEGIN), and
+ * then of data. */
+#define TL_FILE_HASH_BEGIN UINT64_C(14695981039346656037)
+uint64_t tl_file_hash_on(uint64_t hash, const void *data, size_t size);
 /* The existing directory `to` as seen from the existing directory `from` ("../../experiments", "."
  * for itself), links followed; owned by the caller. NULL: one is not there, or out of memory. */
 char *tl_file_relative(const char *from, const char *to);

@@ -7,6 +7,14 @@
 
 #include "tightlip/file.h"
 
+uint64_t tl_file_hash_on(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+
+    for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
 tl_status tl_file_hash(const char *path, uint64_t *hash, uint64_t *bytes, tl_error *err)
 {
     unsigned char block[16384];
@@ -15,11 +23,11 @@ tl_status tl_file_hash(const char *path, uint64_t *hash, uint64_t *bytes, tl_err
     tl_status s = TL_OK;
 
     if (!in) return tl_fail(err, TL_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    *hash = UINT64_C(14695981039346656037);
+    *hash = TL_FILE_HASH_BEGIN;
     *bytes = 0;
     while ((size = fread(block, 1, sizeof block, in)) > 0) {
         *bytes += size;
-        for (size_t i = 0; i < size; i++) *hash = (*hash ^ block[i]) * UINT64_C(1099511628211);
+        *hash = tl_file_hash_on(*hash, block, size);
     }
     if (ferror(in)) s = tl_fail(err, TL_ERR_IO, "%s: reading failed: %s", path, strerror(errno));
     (void)fclose(in);

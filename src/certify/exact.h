@@ -99,10 +99,13 @@ TL_MUST_USE bool tl_exact_keep(tl_exact_search *s, const tl_certify_piece *piece
  * result. */
 void tl_exact_hull(const tl_exact_search *s, const double *start, tl_exact_result *result);
 
-/* The whole of s as text, hexadecimal numbers, written at once or not at all. */
+/* The whole of s as text, hexadecimal numbers and a checksum, written at once or not at all. */
 TL_MUST_USE tl_status tl_exact_state_write(const tl_exact_search *s, const char *path,
                                            tl_error *err);
-/* Fills s, empty before, from a file of the same task. found false: there is no such file. */
+/* Fills s, empty before, from a file of the same task. found false: there is no such file. A file
+ * that is not what tl_exact_state_write left is refused, and so is what no run can hold: a box
+ * outside the domain or inside out, a number that is not finite. Errors: TL_ERR_PARSE (with path
+ * and line), TL_ERR_IO, TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_exact_state_read(tl_exact_search *s, const char *path, bool *found,
                                           tl_error *err);
 

@@ -1,4 +1,4 @@
-/* Boxes that may hold a maximiser, and where a given input lies among them. */
+/* Boxes that are left or kept and may hold a maximiser, and where a given input lies among them. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,19 @@
 enum { MOST = TL_EXACT_COORDINATES };
 
 TL_DEFINE_NAME(tl_exact_place_name, tl_exact_place, TL_EXACT_PLACE_LIST)
+
+bool tl_exact_push(tl_exact_search *s, const tl_certify_piece *piece)
+{
+    if (s->size == s->capacity) {
+        const size_t capacity = s->capacity ? 2 * s->capacity : 1024;
+        tl_certify_piece *heap = realloc(s->heap, capacity * sizeof *heap);
+        if (!heap) return false;
+        s->heap = heap;
+        s->capacity = capacity;
+    }
+    tl_certify_heap_push(s->heap, &s->size, piece);
+    return true;
+}
 
 /* Kept pieces that the lower bound has passed meanwhile. */
 static void forget(tl_exact_search *s)

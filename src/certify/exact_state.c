@@ -1,27 +1,21 @@
-/* The boxes that are left, and a run as a text file: one line that names the task, one that says
- * where it stands, and one per box. Numbers are hexadecimal and exact. */
+/* A run as a text file: one line that names the task, one that says where it stands, one per box
+ * that is left or kept, and a checksum of them all, since a proof goes on from them. Numbers are
+ * hexadecimal and exact. */
 #include <errno.h>
+#include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "certify/exact.h"
 #include "tightlip/file.h"
 
-bool tl_exact_push(tl_exact_search *s, const tl_certify_piece *piece)
-{
-    if (s->size == s->capacity) {
-        const size_t capacity = s->capacity ? 2 * s->capacity : 1024;
-        tl_certify_piece *heap = realloc(s->heap, capacity * sizeof *heap);
-        if (!heap) return false;
-        s->heap = heap;
-        s->capacity = capacity;
-    }
-    tl_certify_heap_push(s->heap, &s->size, piece);
-    return true;
-}
+#define SCHEMA "tightlip-exact-3"
+enum { SUM_SIZE = sizeof "fnv1a 0123456789abcdef\n" };
 
 typedef struct {
     char *text;
@@ -59,13 +53,16 @@ static void put_numbers(buffer *b, const double *x, size_t count)
     for (size_t i = 0; i < count; i++) put(b, " %a", x[i]);
 }
 
-/* The task by its sizes and the middles of its maps. */
+/* The task by its sizes and its maps. */
 static void put_task(buffer *b, const tl_exact_task *task)
 {
-    put(b, "tightlip-exact-2 %d %d %zu %zu %a", (int)task->l2, (int)task->causal, task->n, task->d,
+    put(b, SCHEMA " %d %d %zu %zu %a", (int)task->l2, (int)task->causal, task->n, task->d,
         task->radius);
-    for (size_t i = 0; i < 2 * task->d * task->d + task->d; i++)
-        put(b, " %a", arf_get_d(arb_midref(task->exact + i), ARF_RND_NEAR));
+    for (size_t i = 0; i < 2 * task->d * task->d + task->d; i++) {
+        char *ball = arb_dump_str(task->exact + i);
+        put(b, " %s", ball);
+        flint_free(ball);
+    }
     put(b, "\n");
 }
 
@@ -79,9 +76,17 @@ static void put_pieces(buffer *b, const tl_certify_piece *piece, size_t count, s
     }
 }
 
+/* The last line of a file, made of those before it. */
+static void format_sum(char sum[SUM_SIZE], const char *text, size_t size)
+{
+    (void)snprintf(sum, SUM_SIZE, "fnv1a %016" PRIx64 "\n",
+                   tl_file_hash_on(TL_FILE_HASH_BEGIN, text, size));
+}
+
 tl_status tl_exact_state_write(const tl_exact_search *s, const char *path, tl_error *err)
 {
     const size_t dim = s->task->dim;
+    char sum[SUM_SIZE];
     buffer b = {0};
 
     put_task(&b, s->task);
@@ -91,78 +96,196 @@ tl_status tl_exact_state_write(const tl_exact_search *s, const char *path, tl_er
     put_pieces(&b, s->heap, s->size, dim);
     put(&b, "%zu\n", s->kept_size);
     put_pieces(&b, s->kept, s->kept_size, dim);
+    format_sum(sum, b.text, b.size);
+    put(&b, "%s", sum);
     tl_status status = b.failed ? TL_ERR_MEMORY : tl_file_write(path, b.text, b.size, err);
     free(b.text);
     return status;
 }
 
-static bool get_numbers(FILE *in, double *x, size_t count)
+/* at: what is read next. */
+typedef struct {
+    const char *path, *at;
+    size_t line;
+    tl_error *err;
+} reader;
+
+static bool ends_word(char c)
 {
-    for (size_t i = 0; i < count; i++) {
-        char word[64], *end;
-        if (fscanf(in, "%63s", word) != 1) return false;
-        x[i] = strtod(word, &end);
-        if (*end || isnan(x[i])) return false;
-    }
-    return true;
+    return c == ' ' || c == '\n';
 }
 
-static bool get_count(FILE *in, size_t *count)
+/* The word at `at`, of a length to be shown. */
+static int word_length(const char *at)
 {
-    return fscanf(in, "%zu", count) == 1;
+    const size_t length = strcspn(at, " \n");
+
+    return length < 60 ? (int)length : 60;
 }
 
-static bool get_piece(FILE *in, tl_certify_piece *piece, size_t dim)
+static tl_status get_number(reader *in, double least, double most, double *x)
+{
+    char *end;
+
+    if (*in->at == ' ') in->at++;
+    *x = strtod(in->at, &end);
+    if (ends_word(*in->at) || !ends_word(*end) || !(*x >= least && *x <= most))
+        return tl_fail(in->err, TL_ERR_PARSE,
+                       "%s: line %zu: expected a number from %.17g to %.17g, found '%.*s'",
+                       in->path, in->line, least, most, word_length(in->at), in->at);
+    in->at = end;
+    return TL_OK;
+}
+
+static tl_status get_count(reader *in, size_t most, size_t *count)
+{
+    char *end;
+
+    if (*in->at == ' ') in->at++;
+    errno = 0;
+    const unsigned long long x = strtoull(in->at, &end, 10);
+    if (*in->at < '0' || *in->at > '9' || !ends_word(*end) || errno || x > most)
+        return tl_fail(in->err, TL_ERR_PARSE,
+                       "%s: line %zu: expected an integer from 0 to %zu, found '%.*s'", in->path,
+                       in->line, most, word_length(in->at), in->at);
+    in->at = end;
+    *count = (size_t)x;
+    return TL_OK;
+}
+
+static tl_status end_line(reader *in)
+{
+    if (*in->at != '\n')
+        return tl_fail(in->err, TL_ERR_PARSE, "%s: line %zu: expected its end, found '%.*s'",
+                       in->path, in->line, word_length(in->at + 1), in->at + 1);
+    in->at++;
+    in->line++;
+    return TL_OK;
+}
+
+/* A box inside the whole. */
+static tl_status get_piece(reader *in, const tl_certify_piece *whole, size_t dim,
+                           tl_certify_piece *piece)
 {
     *piece = (tl_certify_piece){0};
-    return get_numbers(in, &piece->upper, 1) && get_count(in, &piece->split) &&
-           piece->split < dim && get_numbers(in, piece->lo, dim) && get_numbers(in, piece->hi, dim);
+    /* INFINITY: nothing is known of the box yet. */
+    tl_status status = get_number(in, 0, (double)INFINITY, &piece->upper);
+    if (!status) status = get_count(in, dim - 1, &piece->split);
+    for (size_t i = 0; i < dim && !status; i++)
+        status = get_number(in, whole->lo[i], whole->hi[i], &piece->lo[i]);
+    for (size_t i = 0; i < dim && !status; i++)
+        status = get_number(in, piece->lo[i], whole->hi[i], &piece->hi[i]);
+    return status ? status : end_line(in);
 }
 
-static bool read_body(tl_exact_search *s, FILE *in)
+/* All of `count` boxes; take: tl_exact_push or tl_exact_keep. */
+static tl_status get_pieces(reader *in, size_t count, tl_exact_search *s,
+                            bool (*take)(tl_exact_search *, const tl_certify_piece *))
 {
-    const size_t dim = s->task->dim;
-    tl_certify_piece piece;
-    size_t size, kept;
+    tl_certify_piece whole, piece;
+    tl_status status = TL_OK;
 
-    if (!get_count(in, &size) || !get_count(in, &s->looked_at) || !get_numbers(in, &s->lower, 1) ||
-        !get_numbers(in, &s->pruned, 1) || !get_numbers(in, s->best, dim))
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if (!get_piece(in, &piece, dim) || !tl_exact_push(s, &piece)) return false;
-    if (!get_count(in, &kept)) return false;
-    for (size_t i = 0; i < kept; i++)
-        if (!get_piece(in, &piece, dim) || !tl_exact_keep(s, &piece)) return false;
-    char rest[2];
-    return fscanf(in, "%1s", rest) == EOF;
+    tl_exact_whole(s->task, &whole);
+    for (size_t i = 0; i < count && !status; i++) {
+        status = get_piece(in, &whole, s->task->dim, &piece);
+        if (!status && !take(s, &piece)) status = TL_ERR_MEMORY;
+    }
+    return status;
 }
 
-static bool same_task(const tl_exact_task *task, FILE *in)
+/* An input of the ball. It need not lie in a box: it may be a symmetric image of one that does. */
+static tl_status get_best(reader *in, const tl_exact_task *task, double *best)
+{
+    const double above_pi = 3.1415926535897936, radius = task->radius;
+    tl_status status = TL_OK;
+
+    for (size_t i = 0; i < task->dim && !status; i++) {
+        if (task->gaps)
+            status = get_number(in, 0, fmin(2 * radius, DBL_MAX), &best[i]);
+        else if (task->d == 2 && i % 2 == 1)
+            status = get_number(in, -above_pi, above_pi, &best[i]);
+        else
+            status = get_number(in, task->d == 2 ? 0 : -radius, radius, &best[i]);
+    }
+    return status;
+}
+
+static tl_status read_body(reader *in, tl_exact_search *s)
+{
+    size_t size = 0, kept = 0;
+
+    tl_status status = get_count(in, SIZE_MAX, &size);
+    if (!status) status = get_count(in, SIZE_MAX, &s->looked_at);
+    if (!status) status = get_number(in, 0, DBL_MAX, &s->lower);
+    if (!status) status = get_number(in, 0, DBL_MAX, &s->pruned);
+    if (!status) status = get_best(in, s->task, s->best);
+    if (!status) status = end_line(in);
+    if (!status) status = get_pieces(in, size, s, tl_exact_push);
+    if (!status) status = get_count(in, SIZE_MAX, &kept);
+    if (!status) status = end_line(in);
+    return status ? status : get_pieces(in, kept, s, tl_exact_keep);
+}
+
+static tl_status check_schema(const reader *in)
+{
+    if (strncmp(in->at, SCHEMA " ", sizeof SCHEMA) == 0) return TL_OK;
+    return tl_fail(in->err, TL_ERR_PARSE,
+                   "%s: line 1: expected '" SCHEMA "', found '%.*s': states of other versions, "
+                   "which had no checksum, are not gone on with",
+                   in->path, word_length(in->at), in->at);
+}
+
+/* The last line, at `sum`, is that of all lines before it. */
+static tl_status check_sum(const reader *in, const char *sum)
+{
+    char wanted[SUM_SIZE];
+    size_t line = 1;
+
+    format_sum(wanted, in->at, (size_t)(sum - in->at));
+    if (strcmp(sum, wanted) == 0) return TL_OK;
+    for (const char *c = in->at; c < sum; c++) line += *c == '\n';
+    return tl_fail(in->err, TL_ERR_PARSE,
+                   "%s: line %zu: expected '%.*s' for the lines above, found '%.*s': the state was "
+                   "cut or changed",
+                   in->path, line, SUM_SIZE - 2, wanted, SUM_SIZE - 2, sum);
+}
+
+static tl_status check_task(reader *in, const tl_exact_task *task)
 {
     buffer b = {0};
-    bool same = true;
+    tl_status status = TL_OK;
 
     put_task(&b, task);
-    for (size_t i = 0; i < b.size && same; i++) same = fgetc(in) == (unsigned char)b.text[i];
-    same = same && !b.failed;
+    if (b.failed)
+        status = TL_ERR_MEMORY;
+    else if (strncmp(in->at, b.text, b.size) != 0)
+        status = tl_fail(in->err, TL_ERR_PARSE,
+                         "%s: line 1: expected a state of this layer, n and radius", in->path);
+    in->at += b.size;
+    in->line++;
     free(b.text);
-    return same;
+    return status;
 }
 
 tl_status tl_exact_state_read(tl_exact_search *s, const char *path, bool *found, tl_error *err)
 {
-    FILE *in = fopen(path, "r");
+    char *text = NULL;
+    size_t size = 0;
 
-    *found = in != NULL;
-    if (!in && errno == ENOENT) return TL_OK;
-    if (!in) return tl_fail(err, TL_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-    tl_status status = TL_OK;
-    if (!same_task(s->task, in))
-        status = tl_fail(err, TL_ERR_PARSE,
-                         "%s: line 1: expected a state of this layer, n and radius", path);
-    else if (!read_body(s, in))
-        status =
-            tl_fail(err, TL_ERR_PARSE, "%s: expected a whole state, found it cut or changed", path);
-    fclose(in);
+    *found = access(path, F_OK) == 0 || errno != ENOENT;
+    if (!*found) return TL_OK;
+    tl_status status = tl_file_read(path, &text, &size, err);
+    if (status) return status;
+    reader in = {path, text, 1, err};
+    const char *sum = text + (size > 0 ? size - 1 : 0);
+    while (sum > text && sum[-1] != '\n') sum--;
+    status = check_schema(&in);
+    if (!status) status = check_sum(&in, sum);
+    if (!status) status = check_task(&in, s->task);
+    if (!status) status = read_body(&in, s);
+    if (!status && in.at != sum)
+        status = tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected the checksum, found '%.*s'",
+                         path, in.line, word_length(in.at), in.at);
+    free(text);
     return status;
 }
