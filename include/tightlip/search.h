@@ -85,6 +85,8 @@ typedef struct {
     uint64_t cell;      /* index mixed into the random streams */
     double seconds; /* per restart, shared as evaluations are; 0: no limit; a limit marks the result
                        and gives up reproducibility */
+    const volatile int *stop; /* set to nonzero by a signal handler: ends after the evaluations in
+                                 hand; NULL: never */
 } tl_search_settings;
 
 #define TL_STOP_LIST(X)                                               \
@@ -93,7 +95,8 @@ typedef struct {
     X(TL_STOP_TIME, "time")                                           \
     X(TL_STOP_HALVED, "halved") /* others were ahead or level */      \
     X(TL_STOP_EXACT, "exact")   /* nothing to search: n = 1, J = 0 */ \
-    X(TL_STOP_FAILED, "failed")
+    X(TL_STOP_FAILED, "failed")                                       \
+    X(TL_STOP_INTERRUPTED, "interrupted")
 
 typedef enum {
 #define X(id, name) id,
@@ -149,8 +152,9 @@ size_t tl_search_together(const tl_search_problem *problem);
  * successive halving, eight of them so: the better half of those still going goes on after an
  * eighth, a quarter and half of a budget that is 3.2 times the evaluations of one, the others stop
  * "halved". A pure function of its arguments, and the unit of parallel work; alone a restart has
- * other roundings, its own evaluations and the lanes of all. Errors: that of the first restart when
- * every one failed. */
+ * other roundings, its own evaluations and the lanes of all. Interrupted, each ends with the best
+ * that it has seen, of its start at least. Errors: that of the first restart when every one failed.
+ */
 TL_MUST_USE tl_status tl_search_restarts(const tl_search_problem *problem,
                                          const tl_search_settings *settings, uint64_t first,
                                          size_t count, tl_search_result *results, tl_error *err);
@@ -175,7 +179,8 @@ TL_MUST_USE tl_status tl_search_warm(const tl_search_problem *problem,
  * cleared; evaluations are summed. */
 void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best);
 /* All restarts, OpenMP over them. Results do not depend on the number of threads. Errors: as check;
- * TL_ERR_NUMERIC only when every restart failed. */
+ * TL_ERR_NUMERIC only when every restart failed; TL_ERR_INTERRUPTED when settings->stop was set:
+ * *best is then the best so far, of one start at least. */
 TL_MUST_USE tl_status tl_search_run(const tl_search_problem *problem,
                                     const tl_search_settings *settings, tl_search_result *best,
                                     tl_error *err);

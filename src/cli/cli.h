@@ -108,6 +108,10 @@ int tl_cli_finish(const char *verb, tl_status status, bool refuted, const tl_err
 TL_MUST_USE tl_status tl_cli_unknown(tl_error *err, const char *what, const char *found,
                                      const char *const *words, size_t count);
 
+/* writable.c: before work whose result goes to path: TL_ERR_IO where it could not be written there.
+ * NULL: it goes nowhere. */
+TL_MUST_USE tl_status tl_cli_check_writable(const char *path, tl_error *err);
+
 /* A number known by its natural logarithm, for people: "113.6", "0", "10^1234.57". */
 enum { CLI_NUMBER_SIZE = 40 };
 const char *tl_cli_format_log(char text[CLI_NUMBER_SIZE], double log_value);
@@ -166,5 +170,12 @@ void tl_cli_print_setting(FILE *out, const tl_layer *layer, const tl_measure *me
                           const tl_domain *domain, const char *from);
 void tl_cli_print_atoms(FILE *out, const tl_measure *measure);
 json_t *tl_cli_json_atoms(const tl_measure *measure);
+
+/* interrupt.c */
+enum { CLI_FAREWELL_SIZE = 9000 };
+/* From now on SIGINT and SIGTERM set the returned number, and end the program after that time with
+ * text on stderr and exit code 1, whatever it does then; 0 milliseconds: it takes its time. A
+ * second signal ends it at once. */
+const volatile int *tl_cli_interrupts_catch(const char *text, long milliseconds);
 
 #endif

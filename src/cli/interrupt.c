@@ -1,12 +1,13 @@
-/* SIGINT and SIGTERM during a run: what is in hand may end within a second, then it is dropped.
- * Records are whole lines behind one another, so the program can end anywhere. */
+/* SIGINT and SIGTERM. During a run what is in hand may end within a second, then it is dropped:
+ * records are whole lines behind one another, so the program can end anywhere. A search or an
+ * enclosure has nothing to show before its end, and is given the time. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/run.h"
+#include "cli/cli.h"
 
 /* Written by the signal handlers alone; the library reads it between two pieces of work. */
 static volatile int stop_requested;

@@ -17,11 +17,6 @@ void tl_cli_progress_report(void *context, const tl_progress *now);
 /* Ends the line of the bar. */
 void tl_cli_progress_end(tl_cli_progress *progress);
 
-enum { CLI_FAREWELL_SIZE = 9000 };
-/* From now on SIGINT and SIGTERM set the returned number, and end the program after that time with
- * text on stderr and exit code 1, whatever it does then. */
-const volatile int *tl_cli_interrupts_catch(const char *text, long milliseconds);
-
 typedef struct {
     json_t *cells;       /* owned: one object per cell, without witnesses */
     json_t *conjectures; /* owned: per key, cells tested, violated, loosest and tightest */

@@ -1,7 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <omp.h>
 
@@ -169,20 +168,6 @@ static tl_status read_given(const tl_cli_call *call, tl_problem *given, const ch
                                      given->measure->x, err);
 }
 
-/* A witness that cannot be written must not be found out after the search. */
-static tl_status check_writable(const tl_cli_call *call, tl_error *err)
-{
-    const char *path = call->value[SEARCH_OUTPUT].text, *slash;
-    char directory[4096] = ".";
-
-    if (path == NULL || access(path, W_OK) == 0) return TL_OK;
-    slash = strrchr(path, '/');
-    if (slash != NULL) snprintf(directory, sizeof directory, "%.*s", (int)(slash - path) + 1, path);
-    if (access(path, F_OK) == 0 || access(directory, W_OK | X_OK) != 0)
-        return tl_fail(err, TL_ERR_IO, "%s: cannot be written", path);
-    return TL_OK;
-}
-
 static void fill_settings(const tl_cli_call *call, tl_search_settings *settings)
 {
     const tl_cli_value *value = call->value;
@@ -227,15 +212,15 @@ static tl_status report_found(tl_cli_call *call, const tl_search_problem *proble
     tl_cli_search_report report = {
         problem, result, from, NULL, {problem->norm, result->norm.log_value}};
     tl_problem witness = tl_cli_search_witness(&report);
-    tl_status status = TL_OK;
+    tl_status written = TL_OK;
 
-    /* The witness first: nothing that fails later can lose it. */
+    /* The witness first: nothing that fails later can lose it. What was found is shown even where
+     * it cannot be written. */
     if (call->value[SEARCH_OUTPUT].given)
-        status = tl_problem_write(&witness, call->value[SEARCH_OUTPUT].text, err);
-    if (status == TL_OK)
-        status =
-            tl_cli_bounds_at(&rows, result->layer, result->measure, problem->domain, NULL, err);
-    if (status != TL_OK) return status;
+        written = tl_problem_write(&witness, call->value[SEARCH_OUTPUT].text, err);
+    tl_status status = tl_cli_bounds_at(&rows, result->layer, result->measure, problem->domain,
+                                        NULL, written == TL_OK ? err : NULL);
+    if (status != TL_OK) return written != TL_OK ? written : status;
     report.rows = rows;
     call->refuted = tl_cli_bounds_refuted(rows, &report.found);
     if (call->json)
@@ -243,7 +228,7 @@ static tl_status report_found(tl_cli_call *call, const tl_search_problem *proble
     else
         tl_cli_search_print(stdout, &report);
     free(rows);
-    return status;
+    return written != TL_OK ? written : status;
 }
 
 static tl_status run_search(tl_cli_call *call, tl_error *err)
@@ -253,7 +238,7 @@ static tl_status run_search(tl_cli_call *call, tl_error *err)
     tl_search_settings settings;
     tl_search_problem problem;
     const char *from = NULL;
-    tl_status status = check_writable(call, err);
+    tl_status status = tl_cli_check_writable(call->value[SEARCH_OUTPUT].text, err);
 
     if (status == TL_OK) status = read_given(call, &given, &from, err);
     if (status == TL_OK) {
@@ -263,8 +248,16 @@ static tl_status run_search(tl_cli_call *call, tl_error *err)
     }
     if (call->value[SEARCH_THREADS].given)
         omp_set_num_threads((int)call->value[SEARCH_THREADS].count);
-    if (status == TL_OK) status = tl_search_run(&problem, &settings, &result, err);
-    if (status == TL_OK) status = report_found(call, &problem, &result, from, err);
+    if (status == TL_OK) {
+        settings.stop = tl_cli_interrupts_catch("", 0);
+        status = tl_search_run(&problem, &settings, &result, err);
+    }
+    if (status == TL_OK || status == TL_ERR_INTERRUPTED) {
+        const tl_status reported = report_found(call, &problem, &result, from, err);
+        if (reported != TL_OK) status = reported;
+    }
+    if (status == TL_ERR_INTERRUPTED)
+        (void)tl_fail(err, status, "interrupted: the value is the best found so far");
     tl_search_result_clear(&result);
     tl_problem_clear(&given);
     return status;
@@ -279,7 +272,8 @@ const tl_cli_verb tl_cli_verb_search = {
         "or multiplicities. "
         "Without FILE the layer is one head with V = identity. With a problem file the layer, n "
         "and the domain come from the file (a small ball about its tokens if it names none), and "
-        "its tokens are one of the starts.",
+        "its tokens are one of the starts. Interrupted, it reports and writes the best found so "
+        "far, with exit code 1.",
     .option = options,
     .options = SEARCH_COUNT,
     .most = 1,

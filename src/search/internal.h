@@ -194,6 +194,8 @@ TL_MUST_USE tl_status tl_move_random(const tl_search_problem *problem, gsl_rng *
 /* Merges atoms closer than `within`; true when something was merged. */
 bool tl_move_merge(const tl_search_problem *problem, tl_point *p, double within);
 
+/* Whether the caller has asked to end. */
+bool tl_search_stopped(const tl_search_settings *settings);
 /* What is maximised, of a computed norm. */
 double tl_objective_log(tl_objective objective, const tl_norm_result *norm);
 /* log-sum-exp normalisation of m log-masses. */

@@ -28,7 +28,7 @@ static tl_status exchange_copies(tl_restart *s, bool *improved)
         for (size_t l = 0; l < s->best.m; l++)
             for (uint64_t copies = 1; k != l && copies < s->best.count[k]; copies *= 2) {
                 tl_value value;
-                if (s->ev.used + 1 >= s->ev.budget) return TL_OK;
+                if (s->ev.used + 1 >= s->ev.budget || tl_search_stopped(s->settings)) return TL_OK;
                 tl_point_copy(&s->trial, &s->best);
                 if (!shift_copies(s, k, l, copies)) break;
                 const tl_status status = tl_evaluate(&s->ev, &s->trial, &value, NULL, NULL, NULL);
@@ -103,7 +103,7 @@ static tl_status tidy(tl_restart *s)
     /* Atoms stay those of the domain, or single tokens. */
     if (s->problem->domain->around || tl_search_ordered(s->problem)) return TL_OK;
     (void)tl_move_merge(s->problem, &s->best, 0.0);
-    if (s->halved || s->ev.used >= s->ev.budget) return TL_OK;
+    if (s->halved || s->interrupted || s->ev.used >= s->ev.budget) return TL_OK;
     tl_point_copy(&s->trial, &s->best);
     if (!tl_move_merge(s->problem, &s->trial, 1e-7 * s->problem->domain->scale)) return TL_OK;
     tl_domain_project_all(s->problem->domain, s->trial.m, s->trial.x);
@@ -138,7 +138,8 @@ static tl_status finish(tl_restart *s, tl_search_result *result, tl_error *err)
         return status;
     }
     result->log_objective = tl_objective_log(s->problem->objective, &result->norm);
-    result->stop = s->halved       ? TL_STOP_HALVED
+    result->stop = s->interrupted  ? TL_STOP_INTERRUPTED
+                   : s->halved     ? TL_STOP_HALVED
                    : s->late       ? TL_STOP_TIME
                    : s->stationary ? TL_STOP_STATIONARY
                                    : TL_STOP_BUDGET;

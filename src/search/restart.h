@@ -48,8 +48,9 @@ struct tl_restart {
     bool usable;                   /* there is a start */
     int rounds;                    /* of exchanges */
     bool stationary, late, halved; /* halved: stopped, since others were ahead or level */
-    int failures;                  /* ascents in turn that did not improve best */
-    double started, seconds;       /* the limit, 0: none */
+    bool interrupted;
+    int failures;            /* ascents in turn that did not improve best */
+    double started, seconds; /* the limit, 0: none */
     tl_status status;
 };
 

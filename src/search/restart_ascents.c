@@ -90,7 +90,7 @@ static bool goes_on(const tl_restart *s)
     return !s->status && s->stage != TL_STAGE_ENDED;
 }
 
-/* Behind others: with whole multiplicities where the problem wants them, but without the ascent
+/* Before its end: with whole multiplicities where the problem wants them, but without the ascent
  * that follows from them. */
 static void stop(tl_restart *s)
 {
@@ -101,7 +101,6 @@ static void stop(tl_restart *s)
     }
     s->plan.next = NULL;
     s->stage = TL_STAGE_ENDED;
-    s->halved = true;
     if (s->problem->n && !s->best.integral) tl_point_round(s->problem, &s->best);
 }
 
@@ -139,15 +138,28 @@ static void halve(size_t count, tl_restart *s, unsigned *rounds)
         tl_restart *last = NULL;
         for (size_t r = 0; r < count; r++)
             if (goes_on(&s[r]) && (!last || worse(&s[r], last))) last = &s[r];
-        if (last) stop(last);
+        if (!last) continue;
+        stop(last);
+        last->halved = true;
     }
     for (size_t r = 0; going && r < count; r++) s[r].lanes = TL_BATCH / going;
+}
+
+/* All that have something to show for it. */
+static void interrupt(size_t count, tl_restart *s)
+{
+    for (size_t r = 0; r < count; r++) {
+        if (!goes_on(&s[r]) || !s[r].usable) continue;
+        stop(&s[r]);
+        s[r].interrupted = true;
+    }
 }
 
 void tl_restarts_run(size_t count, tl_restart *s)
 {
     unsigned rounds = tl_restart_rounds(count);
     for (;;) {
+        if (tl_search_stopped(s->settings)) interrupt(count, s);
         if (rounds) halve(count, s, &rounds);
         tl_ascent *running[TL_BATCH], *step[TL_BATCH];
         tl_status status[TL_BATCH];

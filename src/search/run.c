@@ -142,6 +142,11 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
     return check_a(p, err);
 }
 
+bool tl_search_stopped(const tl_search_settings *settings)
+{
+    return settings->stop && *settings->stop;
+}
+
 tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settings *settings,
                         tl_search_result *best, tl_error *err)
 {
@@ -155,15 +160,19 @@ tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settin
         return tl_fail(err, TL_ERR_MEMORY, "no memory for %zu restarts", settings->restarts);
     }
     const size_t together = tl_search_together(problem), all = settings->restarts;
+    /* The first in any case, so that there is a result. */
 #pragma omp parallel for schedule(dynamic)
     for (size_t r = 0; r < all; r += together)
-        statuses[r] = tl_search_restarts(
-            problem, settings, r, all - r < together ? all - r : together, &results[r], NULL);
+        if (r == 0 || !tl_search_stopped(settings))
+            statuses[r] = tl_search_restarts(
+                problem, settings, r, all - r < together ? all - r : together, &results[r], NULL);
     tl_search_reduce(results, settings->restarts, best);
     if (!best->measure)
         status = tl_fail(err, statuses[0] ? statuses[0] : TL_ERR_NUMERIC,
                          "search: every restart failed, the first one with: %s",
                          tl_status_text(statuses[0]));
+    else if (tl_search_stopped(settings))
+        status = tl_fail(err, TL_ERR_INTERRUPTED, "search: interrupted");
     free(results);
     free(statuses);
     return status;
