@@ -1,4 +1,5 @@
-/* The state of a certified optimum: what is refused of one. */
+/* The state of a certified optimum: what is refused of one, what is left without one, and ends on
+ * request. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <math.h>
@@ -165,6 +166,65 @@ Test(exact_state, with_boxes_not_bounded_yet)
     tl_exact_result resumed = exact_run(&problem);
     cr_expect_eq(straight.lower, resumed.lower);
     cr_expect_eq(straight.upper, resumed.upper);
+    tl_exact_result_clear(&straight);
+    tl_exact_result_clear(&part);
+    tl_exact_result_clear(&resumed);
+    scratch_clear(&dir);
+    tl_layer_free(layer);
+}
+
+/* The enclosure is there even when its state has nowhere to go; also where smaller problems come
+ * first. */
+Test(exact_state, not_writable)
+{
+    const double one = 1;
+    tl_layer *dot = minus_identity(), *l2 = exact_layer(TL_KIND_L2, 1, &one, &one, NULL);
+    const tl_exact_problem rows[] = {
+        {.layer = dot, .n = 3, .radius = 3, .tolerance = 1e-6, .boxes = 200},
+        {.layer = l2, .n = 3, .radius = INFINITY, .tolerance = 1e-2},
+    };
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+
+    for (size_t i = 0; i < 2; i++) {
+        tl_exact_problem problem = rows[i];
+        tl_exact_result plain = exact_run(&problem), found;
+        tl_error err = {0};
+        problem.state = scratch_path(&dir, "absent/state");
+        cr_expect_eq(tl_exact_run(&problem, &found, &err), TL_ERR_IO);
+        cr_expect(strstr(err.text, "absent/state"), "%s", err.text);
+        cr_assert(found.x && found.hull);
+        cr_expect_eq(found.lower, plain.lower);
+        cr_expect_eq(found.upper, plain.upper);
+        cr_expect_eq(found.finished, plain.finished);
+        tl_exact_result_clear(&plain);
+        tl_exact_result_clear(&found);
+    }
+    scratch_clear(&dir);
+    tl_layer_free(dot);
+    tl_layer_free(l2);
+}
+
+/* Stopped before it begins: wide but proven, and its state leads to the same numbers. */
+Test(exact_state, stopped)
+{
+    tl_layer *layer = minus_identity();
+    tl_exact_problem problem = {.layer = layer, .n = 3, .radius = 2, .tolerance = 1e-3};
+    scratch dir;
+    cr_assert(scratch_init(&dir));
+    volatile int stop = 1;
+
+    tl_exact_result straight = exact_run(&problem);
+    problem.state = scratch_path(&dir, "state");
+    problem.stop = &stop;
+    tl_exact_result part = exact_run(&problem);
+    cr_expect(!part.finished && part.looked_at == 1);
+    cr_expect(part.lower <= straight.lower && straight.upper <= part.upper);
+    stop = 0;
+    tl_exact_result resumed = exact_run(&problem);
+    cr_expect_eq(straight.lower, resumed.lower);
+    cr_expect_eq(straight.upper, resumed.upper);
+    cr_expect_eq(straight.looked_at, resumed.looked_at);
     tl_exact_result_clear(&straight);
     tl_exact_result_clear(&part);
     tl_exact_result_clear(&resumed);

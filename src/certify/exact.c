@@ -156,6 +156,7 @@ static bool go_on(const tl_exact_search *s, const tl_exact_problem *problem, clo
         *status = tl_exact_state_write(s, problem->state, err);
         if (*status) return false;
     }
+    if (problem->stop && *problem->stop) return false;
     if (problem->seconds > 0 && now - clock->begun > problem->seconds) return false;
     return problem->boxes == 0 || s->looked_at < problem->boxes;
 }
@@ -223,13 +224,16 @@ static tl_status run(const tl_exact_problem *problem, double fewer, double apart
     task.widest = fmin(task.widest, apart);
     if (!status && !workers_init(&w, &task)) status = TL_ERR_MEMORY;
     if (!status) status = begin(&s, problem, &w, err);
-    if (!status) status = search_all(&s, problem, &w, err);
-    if (!status) status = fill_result(&s, problem, result);
+    if (!status) {
+        status = search_all(&s, problem, &w, err);
+        /* What is proven does not depend on a state that cannot be written. */
+        if (status != TL_ERR_MEMORY && fill_result(&s, problem, result)) status = TL_ERR_MEMORY;
+    }
     workers_clear(&w);
     free(s.heap);
     free(s.kept);
     tl_exact_task_clear(&task);
-    if (status) tl_exact_result_clear(result);
+    if (status == TL_ERR_MEMORY) tl_exact_result_clear(result);
     return status;
 }
 
@@ -242,6 +246,7 @@ static tl_status run_line(const tl_exact_problem *problem, tl_exact_result *resu
     const double q = fabs(head->Q[0]), size = fabs(head->V[0]) * q * q, n = (double)problem->n;
     const double rest = 8 * n * n * n * apart * apart * exp(-apart * apart) * size;
     double smaller = 0;
+    tl_status status = TL_OK;
 
     for (size_t m = 1; m <= problem->n; m++) {
         tl_exact_problem part = *problem;
@@ -254,16 +259,16 @@ static tl_status run_line(const tl_exact_problem *problem, tl_exact_result *resu
             part.tolerance = fmax(problem->tolerance, 1e-4);
         }
         tl_exact_result_clear(result);
-        tl_status status =
+        status =
             run(&part, m > 1 ? smaller : (double)INFINITY, apart / q * (1 + 1e-12), result, err);
-        if (status) return status;
+        if (status && !result->x) return status;
         smaller = m < problem->n ? fmax(smaller, result->upper) : smaller;
     }
     if (problem->n > 1 && 2 * problem->radius * q > apart)
         result->upper = fmax(result->upper, (smaller + rest) * (1 + 1e-15));
     result->finished =
         result->finished && result->upper <= result->lower * (1 + 2 * problem->tolerance);
-    return TL_OK;
+    return status;
 }
 
 tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result, tl_error *err)

@@ -124,6 +124,7 @@ static tl_status search_first(const tl_exact_problem *problem, double *start, do
     tl_search_defaults(&settings);
     settings.restarts = 32;
     settings.evaluations = 2000;
+    settings.stop = problem->stop;
     status = tl_search_run(&given, &settings, &result, NULL);
     if (status == TL_OK) {
         const tl_measure *mu = result.measure;
@@ -219,34 +220,53 @@ static json_t *report_json(const exact_report *r)
                      tl_exact_place_name(result->place));
 }
 
+static tl_status show_report(const tl_cli_call *call, const exact_report *report)
+{
+    if (call->json) return tl_cli_json_print(report_json(report));
+    print_report(report);
+    return TL_OK;
+}
+
+static tl_status enclose(const tl_cli_call *call, const tl_exact_problem *given, tl_error *err)
+{
+    tl_exact_problem problem = *given;
+    tl_exact_result result = {0};
+    double start[6] = {0};
+    exact_report report = {.problem = &problem, .result = &result};
+    bool terminal = isatty(STDERR_FILENO) == 1;
+
+    problem.progress = show_gap;
+    problem.context = &terminal;
+    problem.stop = tl_cli_interrupts_catch("", 0);
+    if (problem.n * problem.layer->d <= CLI_COUNT_OF(start))
+        report.searched = search_first(&problem, start, &report.found) == TL_OK;
+    if (report.searched) problem.start = start;
+    tl_status status = tl_exact_run(&problem, &result, err);
+    if (terminal && result.looked_at > 0) fputc('\n', stderr);
+    /* Also what is proven where the state could not be written. */
+    const tl_status shown = result.x != NULL ? show_report(call, &report) : TL_OK;
+    if (status == TL_OK) status = shown;
+    if (status == TL_OK && *problem.stop && !result.finished)
+        status = tl_fail(err, TL_ERR_INTERRUPTED, "interrupted: the interval is proven, but wide%s",
+                         problem.state ? "; the same command goes on from the state" : "");
+    tl_exact_result_clear(&result);
+    return status;
+}
+
 static tl_status run_exact(tl_cli_call *call, tl_error *err)
 {
     tl_problem given = {.name = NULL};
-    tl_exact_problem problem = {.tolerance = call->value[EXACT_TOLERANCE].real};
-    tl_exact_result result = {0};
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    double start[6] = {0};
-    tl_status status = read_given(call, &given, &problem, err);
-    exact_report report = {.problem = &problem, .result = &result};
+    tl_exact_problem problem = {.tolerance = call->value[EXACT_TOLERANCE].real,
+                                .boxes = (size_t)call->value[EXACT_BOXES].count};
+    tl_status status = tl_cli_check_writable(call->value[EXACT_STATE].text, err);
 
+    if (status == TL_OK) status = read_given(call, &given, &problem, err);
     problem.layer = given.layer;
-    problem.boxes = (size_t)call->value[EXACT_BOXES].count;
     if (call->value[EXACT_SECONDS].given) problem.seconds = call->value[EXACT_SECONDS].real;
     if (call->value[EXACT_STATE].given) problem.state = call->value[EXACT_STATE].text;
-    problem.progress = show_gap;
-    problem.context = &terminal;
     if (call->value[EXACT_THREADS].given)
         omp_set_num_threads((int)call->value[EXACT_THREADS].count);
-    if (status == TL_OK && problem.n * given.layer->d <= CLI_COUNT_OF(start))
-        report.searched = search_first(&problem, start, &report.found) == TL_OK;
-    if (report.searched) problem.start = start;
-    if (status == TL_OK) status = tl_exact_run(&problem, &result, err);
-    if (terminal && result.looked_at > 0) fputc('\n', stderr);
-    if (status == TL_OK && call->json)
-        status = tl_cli_json_print(report_json(&report));
-    else if (status == TL_OK)
-        print_report(&report);
-    tl_exact_result_clear(&result);
+    if (status == TL_OK) status = enclose(call, &problem, err);
     tl_problem_clear(&given);
     return status;
 }
@@ -260,7 +280,8 @@ const tl_cli_verb tl_cli_verb_exact = {
         "arithmetic: no input has a larger norm than the upper end, and the tokens printed have "
         "one of at least the lower end. One head, n times width at most 6 (up to about 4 in "
         "reasonable time). With a problem file the layer, n and the ball come from the file; "
-        "its tokens do not matter. The search is run first and its value compared.",
+        "its tokens do not matter. The search is run first and its value compared. Interrupted, it "
+        "prints the interval reached by then, with exit code 1.",
     .option = options,
     .options = EXACT_COUNT,
     .most = 1,

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""interrupts.py PROGRAM: what SIGINT and SIGTERM leave of a search and of an enclosure. Last line: `N passed, N failed`."""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TIME_LIMIT = 120  # seconds each
+LONG_SEARCH = ["search", "--n", "100", "--radius", "4", "--restarts", "1000000"]
+LONG_EXACT = ["exact", "--n", "4", "--radius", "3"]
+
+
+def interrupted(words, cwd, number, seconds=1.0, meanwhile=None):
+    """Exit code, stdout and stderr of a program that gets a signal after so many seconds, and how long it then took."""
+    process = subprocess.Popen(words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    time.sleep(seconds)
+    if meanwhile:
+        meanwhile()
+    began = time.monotonic()
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=TIME_LIMIT)
+    wrong = [] if process.returncode == 1 else [f"exit code: expected 1, found {process.returncode}; {stderr[:600]!r}"]
+    if time.monotonic() - began > 5:
+        wrong.append(f"took {time.monotonic() - began:.1f} s to end")
+    return wrong, stdout, stderr
+
+
+def missing(fragment, stream):
+    return [] if fragment in stream else [f"expected {fragment!r}, found {stream[:600]!r}"]
+
+
+def search_keeps_the_best(program, tmp):
+    wrong = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        name = f"witness{int(number)}.json"
+        found, stdout, stderr = interrupted([program, *LONG_SEARCH, "-o", name], tmp, number)
+        wrong += found + missing("found      113.6", stdout) + missing("interrupted: the value is the best", stderr)
+        if not (tmp / name).exists():
+            return wrong + [f"{name}: not there"]
+        done = subprocess.run([program, "verify", name], cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+        wrong += missing("confirmed", done.stdout)
+    return wrong
+
+
+def search_as_json(program, tmp):
+    wrong, stdout, _ = interrupted([program, *LONG_SEARCH, "--json"], tmp, signal.SIGTERM)
+    return wrong or ([] if json.loads(stdout)["value"] > 113 else [f"value: {stdout[:200]!r}"])
+
+
+def exact_prints_what_is_proven(program, tmp):
+    wrong, stdout, stderr = interrupted([program, *LONG_EXACT], tmp, signal.SIGINT)
+    return (wrong + missing("supremum   [6.4562241017925", stdout) + missing("NOT within the tolerance", stdout)
+            + missing("interrupted: the interval is proven", stderr))
+
+
+def exact_goes_on(program, tmp):
+    wrong, _, stderr = interrupted([program, *LONG_EXACT, "--state", "state"], tmp, signal.SIGTERM)
+    wrong += missing("goes on from the state", stderr)
+    looked_at = int((tmp / "state").read_text().splitlines()[1].split()[1])
+    more = [program, *LONG_EXACT, "--state", "state", "--boxes", str(looked_at + 1000), "--json"]
+    straight = [program, *LONG_EXACT, "--boxes", str(looked_at + 1000), "--json"]
+    first, second = (subprocess.run(words, cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+                     for words in (more, straight))
+    return wrong + ([] if first.stdout == second.stdout else ["other bytes after an interruption"])
+
+
+def exact_without_its_directory(program, tmp):
+    """The directory of the state goes away: the interval is printed all the same."""
+    (tmp / "gone").mkdir()
+    wrong, stdout, stderr = interrupted([program, *LONG_EXACT, "--state", "gone/state"], tmp, signal.SIGTERM,
+                                        meanwhile=(tmp / "gone").rmdir)
+    return wrong + missing("supremum   [6.4562241017925", stdout) + missing("gone/state: cannot be created", stderr)
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        for test in (search_keeps_the_best, search_as_json, exact_prints_what_is_proven, exact_goes_on,
+                     exact_without_its_directory):
+            wrong = test(program, pathlib.Path(name))
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+            for text in wrong:
+                print(f"FAILED {test.__name__}\n    {text}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
