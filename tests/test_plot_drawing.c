@@ -54,7 +54,8 @@ Test(plot_drawing, several_plots_of_one_table)
     tl_error err = {0};
 
     (void)snprintf(manifest, sizeof manifest,
-                   "{\"name\": \"t\", \"config\": {\"plot\": %s, \"plot_two\": %s, \"plots\": %s,"
+                   "{" SCHEMA
+                   "\"name\": \"t\", \"config\": {\"plot\": %s, \"plot_two\": %s, \"plots\": %s,"
                    "\"plot_../up\": %s}}",
                    group, group, group, group);
     cr_assert(scratch_init(&dir));
@@ -80,7 +81,39 @@ Test(plot_drawing, missing_or_broken_inputs)
     cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
     write_results(&dir, "{}", "n\n");
     cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+    expect_in(err.text, "schema: expected \"tightlip/manifest/1\", found none");
+    write_results(&dir, "{" SCHEMA "\"name\": \"t\", \"config\": {}}", "n\n");
+    cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
     expect_in(err.text, "config.plot: expected an object");
+    scratch_clear(&dir);
+}
+
+/* Tables that lack what is drawn: file, line and what was expected, and nothing is drawn. */
+Test(plot_drawing, damaged_tables)
+{
+    static const struct {
+        const char *csv, *said;
+    } rows[] = {
+        {"", "data.csv:1: expected the end of a line"},
+        {"n,lower_log10,bound:sh", "data.csv:1: expected the end of a line"},
+        {"n,lower_log10,bound:sharp,bound:wide\n", "data.csv:1: expected rows below the header"},
+        {"n,lower_log9,bound:sharp,bound:wide\n10,1,2,3\n",
+         "data.csv:1: expected a column \"lower_"},
+        {"m,lower_log10,bound:sharp,bound:wide\n10,1,2,3\n", "data.csv:1: expected a column \"n\""},
+        {"n,lower_log10,bound:sharp,bound:wide\n10,1,2,3\n9,1,2,x.88\n",
+         "data.csv:3: bound:wide: expected a number, found \"x.88\""},
+        {"n,lower_log10,bound:sharp,bound:wide\nx,1,2,3\n", "data.csv:2: n: expected a number"},
+    };
+    scratch dir;
+
+    cr_assert(scratch_init(&dir));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tl_error err = {0};
+        write_results(&dir, basic, rows[i].csv);
+        cr_expect_eq(tl_experiment_plot(dir.directory, &err), TL_ERR_PARSE);
+        expect_in(err.text, rows[i].said);
+        cr_expect_eq(scratch_count(&dir), 2);
+    }
     scratch_clear(&dir);
 }
 

@@ -8,7 +8,7 @@
 #include "support/experiment_run.h"
 
 #define MANIFEST(text)                                                                           \
-    "{\"name\": \"t\", \"question\": \"How far, 'really'?\", \"config\": {\"plot\": {"           \
+    "{" SCHEMA "\"name\": \"t\", \"question\": \"How far, 'really'?\", \"config\": {\"plot\": {" \
     "\"kind\": \"map\", \"x\": \"n\", \"y\": \"g\", \"xlabel\": \"tokens\", \"ylabel\": \"it's " \
     "g\","                                                                                       \
     "\"title\": \"{/Bold t}_x\", " text "}}}"

@@ -10,7 +10,8 @@
     "<?xml version=\"1.0\"?>\n<svg xmlns=\"x\"><path id='gpPt0'/><g id=\"canvas\"><use " \
     "xlink:href='#gpPt0'/><path clip-path=\"url(#box)\"/></g></svg>"
 #define MANIFEST                                                                              \
-    "{\"name\": \"t\", \"file\": \"-my 'own'.cfg\", \"title\": \"a < b & \\\"c\\\"\", "       \
+    "{\"schema\": \"tightlip/manifest/1\", \"name\": \"t\", \"file\": \"-my 'own'.cfg\", "    \
+    "\"title\": \"a < b & \\\"c\\\"\", "                                                      \
     "\"question\": \"why?\", \"seed\": 7,"                                                    \
     "\"variables\": [{\"name\": \"n\"}, {\"name\": \"A\"}], \"config\": {\"paper\": \"so\"}," \
     "\"build\": {\"version\": \"1\"}}"

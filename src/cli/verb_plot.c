@@ -21,8 +21,10 @@ const tl_cli_verb tl_cli_verb_plot = {
     .name = "plot",
     .operands = "DIR",
     .summary = "draw the plot of a results directory again",
-    .details = "Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv in DIR, "
-               "and prints their paths.",
+    .details =
+        "Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv in DIR, "
+        "and prints their paths. Where these two are damaged it says file, line and what was "
+        "expected, and the old plot stays.",
     .least = 1,
     .most = 1,
     .run = run_plot,

@@ -65,10 +65,12 @@ const tl_cli_verb tl_cli_verb_report = {
     .name = "report",
     .operands = "DIR...",
     .summary = "results as one HTML page: plots, sortable tables, witnesses",
-    .details = "Writes a self-contained page over results directories: the question of each, its "
-               "plot, a table of found values, bounds and ratios, what is refuted, and the "
-               "witnesses for download. It needs no server and no network. A directory without "
-               "manifest.json is left out and named, unless there is no other.",
+    .details =
+        "Writes a self-contained page over results directories: the question of each, its "
+        "plot, a table of found values, bounds and ratios, what is refuted, and the "
+        "witnesses for download. It needs no server and no network. A directory without "
+        "manifest.json is left out and named, unless there is no other; one whose manifest or "
+        "records cannot be read, or are fewer than its cells, is an error.",
     .option = options,
     .options = REPORT_COUNT,
     .least = 1,

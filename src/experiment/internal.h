@@ -260,6 +260,10 @@ int tl_certified_set_bounds(json_t *record, const tl_experiment *ex, const tl_ce
 char *tl_results_path(const char *directory, const char *name);
 /* Fills ex->files: each data file with its size and hash. */
 TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
+#define TL_MANIFEST_SCHEMA "tightlip/manifest/1"
+/* A manifest of that schema, with name and config; *manifest is the caller's also when it fails.
+ * Errors: TL_ERR_IO, TL_ERR_PARSE with path, expected and found. */
+TL_MUST_USE tl_status tl_manifest_read(const char *path, json_t **manifest, tl_error *err);
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);
 /* manifest.json.partial of a whole run, in a directory that is made when absent. */
 TL_MUST_USE tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory,

@@ -62,9 +62,46 @@ json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed)
 {
     return json_pack(
         "{s:s, s:s, s:o*, s:s?, s:s?, s:I, s:I, s:o?, s:O, s:O, s:{s:s, s:s, s:s, s:s, s:s}}",
-        "schema", "tightlip/manifest/1", "name", ex->name, "file", file_json(ex), "title",
-        ex->title, "question", ex->question, "cells", (json_int_t)ex->cells, "seed",
-        (json_int_t)seed, "variables", variables_json(ex), "files", ex->files, "config",
-        ex->resolved, "build", "version", tl_version(), "git", tl_git_id(), "compiler",
-        tl_compiler(), "flags", tl_build_flags(), "blas", tl_blas_provider());
+        "schema", TL_MANIFEST_SCHEMA, "name", ex->name, "file", file_json(ex), "title", ex->title,
+        "question", ex->question, "cells", (json_int_t)ex->cells, "seed", (json_int_t)seed,
+        "variables", variables_json(ex), "files", ex->files, "config", ex->resolved, "build",
+        "version", tl_version(), "git", tl_git_id(), "compiler", tl_compiler(), "flags",
+        tl_build_flags(), "blas", tl_blas_provider());
+}
+
+static tl_status check(const json_t *manifest, const char *path, tl_error *err)
+{
+    static const struct {
+        const char *key;
+        json_type type;
+        const char *expected;
+    } members[] = {{"name", JSON_STRING, "a text"}, {"config", JSON_OBJECT, "an object"}};
+    const json_t *schema = json_object_get(manifest, "schema");
+    const char *word = json_string_value(schema);
+
+    if (!word || strcmp(word, TL_MANIFEST_SCHEMA) != 0)
+        return tl_fail(err, TL_ERR_PARSE,
+                       "%s: schema: expected \"" TL_MANIFEST_SCHEMA "\", found %s%.60s%s", path,
+                       word ? "\"" : "", word ? word : "none", word ? "\"" : "");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const json_t *value = json_object_get(manifest, members[i].key);
+        if (!value || json_typeof(value) != members[i].type)
+            return tl_fail(err, TL_ERR_PARSE, "%s: %s: expected %s, found %s", path, members[i].key,
+                           members[i].expected, value ? "another value" : "none");
+    }
+    return TL_OK;
+}
+
+tl_status tl_manifest_read(const char *path, json_t **manifest, tl_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    json_error_t where;
+    tl_status s = tl_file_read(path, &text, &size, err);
+
+    if (s) return s;
+    *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+    free(text);
+    if (!*manifest) return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", path, where.line, where.text);
+    return check(*manifest, path, err);
 }

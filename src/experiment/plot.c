@@ -48,18 +48,36 @@ static void free_paths(paths *p)
 
 static tl_status read_manifest(const char *path, json_t **manifest, tl_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    json_error_t where;
-    tl_status s = tl_file_read(path, &text, &size, err);
+    const tl_status s = tl_manifest_read(path, manifest, err);
 
     if (s) return s;
-    *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
-    free(text);
-    if (!*manifest) return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", path, where.line, where.text);
     if (!json_is_object(json_object_get(json_object_get(*manifest, "config"), "plot")))
         return tl_fail(err, TL_ERR_PARSE, "%s: config.plot: expected an object, found none", path);
     return TL_OK;
+}
+
+static bool is_group(const char *key)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+    return strncmp(key, "plot", 4) == 0 && (key[4] == '\0' || key[4] == '_') && strlen(key) <= 64 &&
+           strspn(key, letters) == strlen(key);
+}
+
+/* Every plot before the first is drawn. */
+static tl_status check_groups(const json_t *manifest, const tl_table *table, const char *path,
+                              tl_error *err)
+{
+    json_t *config = json_object_get(manifest, "config"), *plot;
+    const char *group;
+    tl_status s = TL_OK;
+
+    json_object_foreach(config, group, plot)
+    {
+        if (!s && is_group(group) && json_is_object(plot))
+            s = tl_plot_check(plot, manifest, table, path, err);
+    }
+    return s;
 }
 
 static tl_status read_inputs(const char *directory, json_t **manifest, tl_table *table,
@@ -72,7 +90,12 @@ static tl_status read_inputs(const char *directory, json_t **manifest, tl_table 
                                : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
 
     if (!s) s = tl_file_read(data, &text, &size, err);
+    if (!s) {
+        s = tl_plot_check_text(data, text, size, err);
+        if (s) free(text);
+    }
     if (!s) s = tl_table_parse(table, data, text, err);
+    if (!s) s = check_groups(*manifest, table, data, err);
     free(path);
     free(data);
     return s;
@@ -166,14 +189,6 @@ static tl_status draw_group(const char *directory, const char *group, const json
     free(script);
     free_paths(&p);
     return s;
-}
-
-static bool is_group(const char *key)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-
-    return strncmp(key, "plot", 4) == 0 && (key[4] == '\0' || key[4] == '_') && strlen(key) <= 64 &&
-           strspn(key, letters) == strlen(key);
 }
 
 tl_status tl_experiment_plot(const char *directory, tl_error *err)

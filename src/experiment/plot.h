@@ -69,6 +69,16 @@ typedef struct {
     tl_legend_layout legend;
 } tl_plot;
 
+/* Whether the text of data.csv is whole: ends with a line, holds no zero byte. Errors: TL_ERR_PARSE
+ * with path and line. */
+TL_MUST_USE tl_status tl_plot_check_text(const char *path, const char *text, size_t size,
+                                         tl_error *err);
+/* Whether the table (at path) has the rows of the manifest's cells, and the columns of a plot group
+ * with numbers, or words of the sweep, in them. Errors: TL_ERR_PARSE with path, line, column,
+ * expected and found. */
+TL_MUST_USE tl_status tl_plot_check(const json_t *plot, const json_t *manifest,
+                                    const tl_table *table, const char *path, tl_error *err);
+
 /* Whether the plot's `only` leaves that row in. */
 bool tl_plot_shows(const json_t *plot, const tl_table *table, size_t row);
 

@@ -174,6 +174,8 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
     const json_t *variables = json_object_get(manifest, "variables");
     const char *name = tl_plot_text(manifest, "name");
     tl_buffer witnesses = {0};
+    const json_t *cells = json_object_get(manifest, "cells");
+    json_int_t records = 0;
     size_t line = 0;
 
     put_heads(b, variables);
@@ -191,6 +193,12 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
         }
         put_row(b, &witnesses, variables, record, index, name);
         json_decref(record);
+        records++;
+    }
+    if (json_is_integer(cells) && records != json_integer_value(cells)) {
+        free(witnesses.text);
+        return tl_fail(err, TL_ERR_PARSE, "%s:%zu: expected %lld records, found %lld", path, line,
+                       (long long)json_integer_value(cells), (long long)records);
     }
     tl_buffer_text(b, "</tbody></table></div>\n");
     tl_buffer_print(b, "<script type=\"application/json\" id=\"w%zu\">{", index);
@@ -239,7 +247,7 @@ static tl_status put_experiment(tl_buffer *b, tl_buffer *nav, const char *direct
     size_t size;
     bool shown = false;
     tl_status s = manifest_path && cells_path && svg_path
-                      ? tl_problem_load_json(manifest_path, &manifest, err)
+                      ? tl_manifest_read(manifest_path, &manifest, err)
                       : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
 
     if (!s) s = tl_file_read(cells_path, &records, &size, err);

@@ -4,7 +4,9 @@
 
 #include "experiment/plot.h"
 
-#define PLOT(text) "{\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
+#define SCHEMA "\"schema\": \"tightlip/manifest/1\", "
+#define PLOT(text) \
+    "{" SCHEMA "\"name\": \"t\", \"question\": null, \"config\": {\"plot\": {" text "}}}"
 #define AXES "\"x\": \"n\", \"xlabel\": \"length\", \"ylabel\": \"norm\", \"searched\": true, "
 
 typedef struct {
