@@ -1,15 +1,11 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/verify.h"
 #include "tightlip/certify.h"
-#include "tightlip/file.h"
 #include "tightlip/model.h"
-#include "tightlip/version.h"
 
 #define VERIFY_OPTIONS(X)                                                                       \
     X(AGAINST, "against", 0, TEXT, "KEY", NULL, 0, 0, NULL,                                     \
@@ -32,59 +28,11 @@ static const tl_cli_option options[VERIFY_COUNT] = {VERIFY_OPTIONS(CLI_OPTION_RO
 /* How the items came out. */
 typedef struct {
     size_t verdict[TL_VERDICT_UNDECIDED + 1];
-    size_t unreadable;
+    size_t differing; /* confirmed, but for what their records say */
+    size_t unreadable, unwritten, skipped;
     json_t *array;               /* with --json */
     tl_model_networks *networks; /* kept from item to item */
 } tally;
-
-static void print_refuted(const tl_certificate *c)
-{
-    for (size_t i = 0; i < c->bounds; i++) {
-        const tl_certified_bound *row = &c->bound[i];
-        if (!row->counts || row->standing != TL_STANDS_EXCEEDED) continue;
-        printf(", %s is at most %s", row->bound->key, row->value.high.text);
-        if (row->outside_hypotheses) printf(" (outside its hypotheses)");
-    }
-}
-
-static void print_line(const char *label, const tl_certificate *c)
-{
-    printf("%s: %s", label, tl_verdict_name(c->verdict));
-    for (size_t i = 0; i < c->bounds && c->verdict == TL_VERDICT_REFUTES; i++)
-        if (c->bound[i].counts && c->bound[i].standing == TL_STANDS_EXCEEDED)
-            printf(" %s", c->bound[i].bound->key);
-    if (c->verdict == TL_VERDICT_OUTSIDE) {
-        printf(": tokens[%zu] lies %.3g outside the domain\n", c->outside, c->excess);
-        return;
-    }
-    printf(": norm %s %s %s", tl_norm_name(c->norm), c->has_upper ? "from" : "at least",
-           c->norm_at_x.low.text);
-    if (c->has_upper) printf(" to %s", c->norm_at_x.high.text);
-    if (c->pairs) printf(" (in pairs of doubles)");
-    if (c->too_large) printf(" (too large for an upper end)");
-    if (c->has_claim && isfinite(c->claim))
-        printf(", claimed %.17g", c->claim);
-    else if (c->has_claim)
-        printf(", claimed 10^%.17g", c->claim_log10);
-    print_refuted(c);
-    if (c->verdict == TL_VERDICT_UNDECIDED) printf("; at %ld bits undecided: %s", c->bits, c->why);
-    putchar('\n');
-}
-
-/* Writes the certificate of a refutation beside its file, whole or not at all. */
-static tl_status write_certificate(const tl_cli_item *item, const tl_certificate *c, tl_error *err)
-{
-    json_t *document = json_pack("{s:s,s:s,s:s,s:o,s:O}", "schema", "tightlip/certificate/1",
-                                 "version", tl_version(), "git", tl_git_id(), "certificate",
-                                 tl_certificate_to_json(c, item->label), "problem", item->document);
-    char *text = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    tl_status status = text != NULL ? TL_OK : TL_ERR_MEMORY;
-
-    if (status == TL_OK) status = tl_file_write(item->certificate, text, strlen(text), err);
-    free(text);
-    json_decref(document);
-    return status;
-}
 
 /* `what` when it names the file already, else "FILE: what". */
 static void complain(const char *label, const char *what)
@@ -107,13 +55,18 @@ static void count_unreadable(tally *t, const char *label, tl_status status, cons
 }
 
 /* What stderr says beside exit code 3. */
-static tl_status contradict(const tl_cli_item *item, const tl_certificate *c, tl_error *err)
+static void contradict(tally *t, const tl_cli_item *item, const tl_certificate *c, bool differs)
 {
+    tl_error why = {TL_OK, ""};
     char text[512];
 
-    if (c->verdict == TL_VERDICT_REFUTES) {
-        const tl_status status = write_certificate(item, c, err);
-        if (status != TL_OK) return status;
+    if (differs)
+        complain(item->label, "the record holds numbers that its witness does not bear out");
+    if (c->verdict == TL_VERDICT_REFUTES && tl_cli_verify_write(item, c, &why) != TL_OK) {
+        t->unwritten++;
+        complain(item->label, "a bound is refuted; its certificate cannot be written");
+        complain(item->certificate, why.text[0] != '\0' ? why.text : tl_status_text(why.status));
+    } else if (c->verdict == TL_VERDICT_REFUTES) {
         (void)snprintf(text, sizeof text, "a bound is refuted; the certificate is %s",
                        item->certificate);
         complain(item->label, text);
@@ -124,51 +77,42 @@ static tl_status contradict(const tl_cli_item *item, const tl_certificate *c, tl
                        c->excess);
         complain(item->label, text);
     }
-    return TL_OK;
 }
 
-static bool is_wide(const tl_layer *layer)
+/* A certificate that is not contradicted leaves the verdict to its record. */
+static json_t *to_json(const tl_cli_item *item, const tl_certificate *c,
+                       const tl_cli_findings *findings, bool differs)
 {
-    return layer->d * layer->values > 32768;
-}
+    json_t *out = tl_certificate_to_json(c, item->label);
 
-/* Tokens times numbers of the value matrices from which on balls take more than a second. */
-enum { LONG_IN_BALLS = 10000000 };
-
-static bool is_long(const tl_problem *problem)
-{
-    return problem->measure->m * problem->layer->d * problem->layer->values > LONG_IN_BALLS;
-}
-
-static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
-                                 tl_model_networks *networks, tl_certificate *c, tl_error *why)
-{
-    tl_problem problem = {0};
-    tl_certify_settings asked = *settings;
-    bool referred = false;
-    tl_status status = tl_cli_item_read(item, networks, &problem, &referred, why);
-
-    if (status == TL_OK) {
-        /* Trained layers are too wide for what costs more than a product with the direction, and of
-         * the widest even the norms of their matrices cost minutes. */
-        asked.enclose = settings->enclose && !referred;
-        asked.lower_only = referred;
-        asked.norm_only = referred && is_wide(problem.layer);
-        asked.pairs = asked.norm_only && is_long(&problem);
-        status = tl_certify_problem(&problem, &asked, c, why);
-        if (status != TL_OK) tl_error_prefix(why, "%s", item->label);
+    if (!out || !item->record) return out;
+    if ((differs && !tl_certificate_contradicts(c) &&
+         json_object_set_new(out, "verdict", json_string("record differs"))) ||
+        json_object_set(out, "differs", findings->differs) ||
+        json_object_set_new(out, "bounds_skipped", json_integer((json_int_t)findings->skipped))) {
+        json_decref(out);
+        return NULL;
     }
-    tl_problem_clear(&problem);
-    return status;
+    return out;
 }
 
-static tl_status certify_star(const tl_cli_item *item, const tl_certify_settings *settings,
-                              tl_certificate *c, tl_error *why)
+static void report(tally *t, const tl_cli_item *item, const tl_certificate *c,
+                   const tl_cli_findings *findings)
 {
-    tl_certified_star star;
-    const tl_status status = tl_certified_star_read(item->document, item->label, &star, why);
+    const bool differs = json_array_size(findings->differs) > 0;
 
-    return status == TL_OK ? tl_certify_star(&star, settings, c, why) : status;
+    if (differs && !tl_certificate_contradicts(c))
+        t->differing++;
+    else
+        t->verdict[c->verdict]++;
+    t->skipped += findings->skipped;
+    if (t->array != NULL) {
+        tl_cli_json_append(&t->array, to_json(item, c, findings, differs));
+    } else {
+        if (!differs || tl_certificate_contradicts(c)) tl_cli_verify_print(item->label, c);
+        if (differs) tl_cli_verify_print_differs(item->label, item->record, findings->differs);
+    }
+    contradict(t, item, c, differs);
 }
 
 /* only: the one item there is, whose failure is that of the call. */
@@ -176,29 +120,20 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
                         bool only, tl_error *err)
 {
     tl_certificate c = {.verdict = TL_VERDICT_UNDECIDED};
-    tl_error why = item->error;
-    tl_status status = item->document != NULL ? TL_OK : item->error.status;
+    tl_cli_findings findings = {.differs = NULL};
+    tl_error why = {TL_OK, ""};
+    const tl_status status = tl_cli_verify_item(item, settings, t->networks, &c, &findings, &why);
 
-    if (status == TL_OK)
-        status = tl_certified_star_is(item->document)
-                     ? certify_star(item, settings, &c, &why)
-                     : certify_problem(item, settings, t->networks, &c, &why);
-    if (status != TL_OK && only) {
-        *err = why;
-        return status;
-    }
-    if (status != TL_OK) {
+    if (status == TL_OK) {
+        report(t, item, &c, &findings);
+        tl_certificate_clear(&c);
+    } else if (!only) {
         count_unreadable(t, item->label, status, &why);
-        return TL_OK;
+    } else {
+        *err = why;
     }
-    t->verdict[c.verdict]++;
-    if (t->array != NULL)
-        tl_cli_json_append(&t->array, tl_certificate_to_json(&c, item->label));
-    else
-        print_line(item->label, &c);
-    status = contradict(item, &c, err);
-    tl_certificate_clear(&c);
-    return status;
+    json_decref(findings.differs);
+    return only ? status : TL_OK;
 }
 
 static void print_tally(const tally *t, const tl_cli_items *items)
@@ -207,8 +142,11 @@ static void print_tally(const tally *t, const tl_cli_items *items)
     for (int v = 0; v <= TL_VERDICT_UNDECIDED; v++)
         if (t->verdict[v] > 0)
             fprintf(stderr, ", %zu %s", t->verdict[v], tl_verdict_name((tl_verdict)v));
+    if (t->differing > 0) fprintf(stderr, ", %zu whose record differs", t->differing);
     if (t->unreadable > 0) fprintf(stderr, ", %zu not verifiable", t->unreadable);
     if (items->bare > 0) fprintf(stderr, "; %zu records or files without a witness", items->bare);
+    if (t->skipped > 0) fprintf(stderr, "; %zu bounds not computed again", t->skipped);
+    if (t->unwritten > 0) fprintf(stderr, "; %zu certificates not written", t->unwritten);
     fputc('\n', stderr);
 }
 
@@ -248,7 +186,7 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
     }
     if (status == TL_OK && items.count > 1 && !call->json) print_tally(&t, &items);
     call->refuted = t.verdict[TL_VERDICT_REFUTES] + t.verdict[TL_VERDICT_BELOW] +
-                        t.verdict[TL_VERDICT_OUTSIDE] >
+                        t.verdict[TL_VERDICT_OUTSIDE] + t.differing >
                     0;
     if (status == TL_OK && call->json)
         status = tl_cli_json_print(t.array);
@@ -275,12 +213,16 @@ const tl_cli_verb tl_cli_verb_verify = {
         "Takes the numbers of a witness file (tokens, or four numbers of a star) as exact, checks "
         "that its tokens lie in the domain, and proves a lower bound of the norm, with an "
         "enclosure of every bound beside it. Of a directory, every witness file and every record "
-        "of cells.ndjson; weights and tokens that it names by file are read from there and must "
-        "not have changed. Of wide layers read by name at many tokens the product is not in balls "
+        "of cells.ndjson, with the found value and the bounds that it publishes (not given, "
+        "attack, "
+        "exact, compare, invert, nor conjectures, which the witness does not carry); weights and "
+        "tokens that it names by file are read from there and must not have changed. Of wide "
+        "layers read by name at many tokens the product is not in balls "
         "but in pairs of doubles with a proven error; the line says so. One line each: confirmed, "
         "below claim, refutes KEY (with a certificate "
-        "written beside the file: FILE.certificate.json), outside, undecided. Exit code 3 when a "
-        "claim or a bound is contradicted. Bounds marked refuted count only when named.",
+        "written beside the file: FILE.certificate.json), outside, record differs (cell, number, "
+        "expected, found), undecided. Exit code 3 when a claim, a record or a bound is "
+        "contradicted. Bounds marked refuted count only when named.",
     .option = options,
     .options = VERIFY_COUNT,
     .least = 1,

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "tightlip/certify.h"
 #include "tightlip/model.h"
 
 typedef struct {
@@ -11,6 +12,7 @@ typedef struct {
     char *certificate; /* where a certificate would be written */
     char *data;        /* the directory of the files that the document refers to */
     json_t *document;  /* the problem; NULL: unreadable, as `error` says */
+    json_t *record;    /* that the problem is the witness of; NULL: of none */
     tl_error error;
 } tl_cli_item;
 
@@ -29,8 +31,52 @@ TL_MUST_USE tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl
  */
 TL_MUST_USE tl_status tl_cli_item_read(const tl_cli_item *item, tl_model_networks *networks,
                                        tl_problem *problem, bool *referred, tl_error *why);
-/* Frees the document, which holds all weights once its references are resolved. */
+/* Frees record and document, which holds all weights once its references are resolved. */
 void tl_cli_item_release(tl_cli_item *item);
 void tl_cli_items_clear(tl_cli_items *items);
+
+/* What a record publishes that its witness does not bear out. */
+typedef struct {
+    json_t *differs; /* list of {"at", "expected", "found"}, owned; NULL: out of memory */
+    size_t skipped;  /* bounds that cannot be computed again: conjectures, or an unknown domain */
+} tl_cli_findings;
+
+/* verify_record.c: numbers must agree to a relative 1e-9, and what is called certified must not lie
+ * above what is proven. Each adds to *out. */
+bool tl_cli_record_agrees(const json_t *found, bool is_log, double log10_expected);
+void tl_cli_findings_note(tl_cli_findings *out, const char *where, const char *key,
+                          const char *expected, const json_t *found);
+/* The member `key` of object, which messages call `where`. */
+void tl_cli_record_check_number(const json_t *object, const char *where, const char *key,
+                                bool is_log, double log10_expected, tl_cli_findings *out);
+/* same_direction: the witness holds the direction that the record was certified at. */
+void tl_cli_record_check_lower(const json_t *record, const tl_certificate *c, bool same_direction,
+                               tl_cli_findings *out);
+/* Whether it applies, and its value. */
+void tl_cli_record_check_bound(const json_t *row, const char *key, const tl_bound_value *value,
+                               tl_cli_findings *out);
+/* The ratios of the record, as quotients of its own numbers. */
+void tl_cli_record_check_ratios(const json_t *record, tl_cli_findings *out);
+
+/* verify_bounds.c: the bounds and ratios of the record, in double precision. Errors: TL_ERR_MEMORY,
+ * those of tl_bound_evaluate. Cost: that of the bounds. */
+TL_MUST_USE tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem,
+                                                 tl_cli_findings *out, tl_error *err);
+TL_MUST_USE tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star *star,
+                                               tl_cli_findings *out, tl_error *err);
+
+/* verify_certify.c: certificate of an item and what its record says otherwise (in findings, whose
+ * list is the caller's). Errors: those of reading and certifying it; then *c is empty. */
+TL_MUST_USE tl_status tl_cli_verify_item(const tl_cli_item *item,
+                                         const tl_certify_settings *settings,
+                                         tl_model_networks *networks, tl_certificate *c,
+                                         tl_cli_findings *findings, tl_error *why);
+
+/* verify_print.c: the line of an item. */
+void tl_cli_verify_print(const char *label, const tl_certificate *c);
+void tl_cli_verify_print_differs(const char *label, const json_t *record, const json_t *differs);
+/* The certificate of a refutation beside its file, whole or not at all. */
+TL_MUST_USE tl_status tl_cli_verify_write(const tl_cli_item *item, const tl_certificate *c,
+                                          tl_error *err);
 
 #endif

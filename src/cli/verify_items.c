@@ -46,9 +46,10 @@ static bool make_room(tl_cli_items *items)
     return true;
 }
 
-/* Takes over label, certificate and document, also when it fails. NULL texts: out of memory. */
+/* Takes over label, certificate, document and record, also when it fails. NULL texts: out of
+ * memory. */
 static tl_status append(tl_cli_items *items, char *label, char *certificate, const char *data,
-                        json_t *document, const tl_error *why, tl_error *err)
+                        json_t *document, json_t *record, const tl_error *why, tl_error *err)
 {
     char *directory = strdup(data);
 
@@ -57,6 +58,7 @@ static tl_status append(tl_cli_items *items, char *label, char *certificate, con
                             .certificate = certificate,
                             .data = directory,
                             .document = document,
+                            .record = record,
                             .error = {TL_OK, ""}};
         if (why != NULL) item.error = *why;
         items->item[items->count++] = item;
@@ -66,6 +68,7 @@ static tl_status append(tl_cli_items *items, char *label, char *certificate, con
     free(certificate);
     free(directory);
     json_decref(document);
+    json_decref(record);
     return out_of_memory(err);
 }
 
@@ -95,7 +98,7 @@ static tl_status add_file(tl_cli_items *items, const char *path, bool among_othe
         return out_of_memory(err);
     }
     status = append(items, format("%s", path), format("%s.certificate.json", path), directory,
-                    document, status == TL_OK ? NULL : &why, err);
+                    document, NULL, status == TL_OK ? NULL : &why, err);
     free(directory);
     return status;
 }
@@ -114,7 +117,8 @@ static tl_status add_record(tl_cli_items *items, const char *dir, const char *da
         (void)tl_fail(&why, TL_ERR_PARSE, "%s: line %zu, column %d: %s", path, number, error.column,
                       error.text);
         return append(items, format("%s:%zu", path, number),
-                      format("%s/cells.%zu.certificate.json", dir, number), data, NULL, &why, err);
+                      format("%s/cells.%zu.certificate.json", dir, number), data, NULL, NULL, &why,
+                      err);
     }
     if (!json_is_object(witness)) {
         items->bare++;
@@ -122,9 +126,9 @@ static tl_status add_record(tl_cli_items *items, const char *dir, const char *da
         return TL_OK;
     }
     json_incref(witness);
-    json_decref(record);
     return append(items, format("%s:%zu", path, number),
-                  format("%s/cells.%zu.certificate.json", dir, number), data, witness, NULL, err);
+                  format("%s/cells.%zu.certificate.json", dir, number), data, witness, record, NULL,
+                  err);
 }
 
 /* As the manifest says, or the directory itself; owned by the caller. */
@@ -245,7 +249,8 @@ tl_status tl_cli_item_read(const tl_cli_item *item, tl_model_networks *networks,
 void tl_cli_item_release(tl_cli_item *item)
 {
     json_decref(item->document);
-    item->document = NULL;
+    json_decref(item->record);
+    item->document = item->record = NULL;
 }
 
 void tl_cli_items_clear(tl_cli_items *items)

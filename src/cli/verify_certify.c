@@ -1,0 +1,85 @@
+/* One witness, and what its record says. */
+#include "cli/cli.h"
+#include "cli/verify.h"
+#include "tightlip/model.h"
+
+static bool is_wide(const tl_layer *layer)
+{
+    return layer->d * layer->values > 32768;
+}
+
+/* Tokens times numbers of the value matrices from which on balls take more than a second. */
+enum { LONG_IN_BALLS = 10000000 };
+
+static bool is_long(const tl_problem *problem)
+{
+    return problem->measure->m * problem->layer->d * problem->layer->values > LONG_IN_BALLS;
+}
+
+static tl_status check_record(const tl_cli_item *item, const tl_problem *problem, bool same,
+                              const tl_certificate *c, tl_cli_findings *out, tl_error *why)
+{
+    if (!item->record || c->verdict == TL_VERDICT_OUTSIDE) return TL_OK;
+    tl_cli_record_check_lower(item->record, c, same, out);
+    return tl_cli_record_check_bounds(item->record, problem, out, why);
+}
+
+static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
+                                 tl_model_networks *networks, tl_certificate *c,
+                                 tl_cli_findings *findings, tl_error *why)
+{
+    tl_problem problem = {0};
+    tl_certify_settings asked = *settings;
+    bool referred = false;
+    tl_status status = tl_cli_item_read(item, networks, &problem, &referred, why);
+
+    if (status == TL_OK) {
+        /* Trained layers are too wide for what costs more than a product with the direction, and of
+         * the widest even the norms of their matrices cost minutes. */
+        asked.enclose = settings->enclose && !referred;
+        asked.lower_only = referred;
+        asked.norm_only = referred && is_wide(problem.layer);
+        asked.pairs = asked.norm_only && is_long(&problem);
+        status = tl_certify_problem(&problem, &asked, c, why);
+        if (status == TL_OK) {
+            status = check_record(item, &problem, !referred && !asked.enclose, c, findings, why);
+            if (status != TL_OK) tl_certificate_clear(c);
+        }
+        if (status != TL_OK) tl_error_prefix(why, "%s", item->label);
+    }
+    tl_problem_clear(&problem);
+    return status;
+}
+
+static tl_status certify_star(const tl_cli_item *item, const tl_certify_settings *settings,
+                              tl_certificate *c, tl_cli_findings *findings, tl_error *why)
+{
+    tl_certified_star star;
+    tl_status status = tl_certified_star_read(item->document, item->label, &star, why);
+
+    if (status == TL_OK) status = tl_certify_star(&star, settings, c, why);
+    if (status != TL_OK || !item->record) return status;
+    tl_cli_record_check_lower(item->record, c, true, findings);
+    status = tl_cli_record_check_star(item->record, &star, findings, why);
+    if (status != TL_OK) tl_certificate_clear(c);
+    return status;
+}
+
+tl_status tl_cli_verify_item(const tl_cli_item *item, const tl_certify_settings *settings,
+                             tl_model_networks *networks, tl_certificate *c,
+                             tl_cli_findings *findings, tl_error *why)
+{
+    tl_status status;
+
+    if (!item->document) {
+        *why = item->error;
+        return item->error.status;
+    }
+    findings->differs = json_array();
+    status = tl_certified_star_is(item->document)
+                 ? certify_star(item, settings, c, findings, why)
+                 : certify_problem(item, settings, networks, c, findings, why);
+    if (status != TL_OK || findings->differs) return status;
+    tl_certificate_clear(c);
+    return tl_fail(why, TL_ERR_MEMORY, "out of memory");
+}

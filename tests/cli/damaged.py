@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""damaged.py PROGRAM: results that were edited or cut by hand.
+
+`verify` must tell records whose published numbers their witnesses do not bear out, and go on where
+a certificate cannot be written; `plot` and `report` must refuse what they cannot read, with file,
+line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TIME_LIMIT = 120  # seconds per call
+HERE = pathlib.Path(__file__).resolve().parent
+CONFIG = """name = "w"; attention = { kind = "dot"; d = 2; A = %s; V = "identity"; };
+domain = { kind = "ball"; radius = 1.0; };
+sweep = ( { variable = "n"; values = (2, 5); } );
+search = { atoms = 2; restarts = 4; evaluations = 200; starts = ("pair"); seed = 1; };
+bounds = ("all"); plot = { x = "n"; };
+"""
+
+
+def bound(record, key):
+    return next(row for row in record["bounds"] if row["key"] == key)
+
+
+# What is edited in a record, and what verify says of it.
+RECORDS = [
+    (lambda r: r["lower"].update(value=48.0), "lower.value: expected 2."),
+    (lambda r: r["lower"].update(log10=r["lower"]["log10"] + 1e-7), "lower.log10: expected 0."),
+    (lambda r: r["lower"].update(certified="47.9"), 'found "47.9"'),
+    (lambda r: r["lower"].update(certified="1.5e+400"), 'lower.certified: expected at most 2.'),
+    (lambda r: r["lower"].update(certified_log10=1.68), "lower.certified_log10: expected at most 0."),
+    (lambda r: bound(r, "sharp").update(value=0.5), "bound sharp.value: expected "),
+    (lambda r: bound(r, "sharp").update(log10=-0.3), "bound sharp.log10: expected "),
+    (lambda r: bound(r, "sharp").update(upper_certified="0.5"), "bound sharp.upper_certified: expected "),
+    (lambda r: bound(r, "sharp").update(applicable=False), "bound sharp.applicable: expected true, found false"),
+    (lambda r: bound(r, "sharp").update(key="shark"), "bound.key: expected one of tightlip list bounds"),
+    (lambda r: r.update(ratio_log10=3.0), "record.ratio_log10: expected "),
+]
+
+# Edits of data.csv, as the text of the whole file.
+TABLES = [
+    (lambda t: t[:200], "data.csv:1: expected the end of a line"),
+    (lambda t: t[:-40], "data.csv:3: expected the end of a line"),
+    (lambda t: t.replace("lower_log10", "lower_log11", 1), 'data.csv:1: expected a column "lower_log10", found none'),
+    (lambda t: t.splitlines(True)[0], "data.csv:1: expected rows below the header, found none"),
+    (lambda t: "".join(t.splitlines(True)[:2]), "data.csv:2: expected rows of 2 cells, found 1"),
+    (lambda t: set_field(t, 2, "n", "x.88"), 'data.csv:3: n: expected a number or a value of the sweep, found "x.88"'),
+    (lambda t: set_field(t, 1, "lower_log10", "x.88"), 'data.csv:2: lower_log10: expected a number, found "x.88"'),
+    (lambda t: set_field(t, 1, "bound:sharp", "0.3.1"), 'data.csv:2: bound:sharp: expected a number, found "0.3.1"'),
+]
+
+MANIFESTS = [
+    (lambda m: {**m, "schema": "tightlip/manifest/9"}, 'schema: expected "tightlip/manifest/1", found "tightlip/manifest/9"'),
+    (lambda m: {}, 'schema: expected "tightlip/manifest/1", found none'),
+    (lambda m: {**m, "config": 3}, "config: expected an object, found another value"),
+]
+
+
+def set_field(text, line, column, value):
+    rows = [row.split(",") for row in text.splitlines()]
+    rows[line][rows[0].index(column)] = value
+    return "\n".join(",".join(row) for row in rows) + "\n"
+
+
+def call(*words):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=TIME_LIMIT)
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(what, answer, code, out="", err=""):
+    wrong = []
+    if answer[0] != code:
+        wrong.append(f"exit code: expected {code}, found {answer[0]}")
+    wrong += [f"{name}: expected {part!r}, found {text[:600]!r}"
+              for name, part, text in (("stdout", out, answer[1]), ("stderr", err, answer[2])) if part not in text]
+    return [f"{what}: {text}" for text in wrong]
+
+
+def make(program, tmp):
+    """A searched A, which the bounds know by its norm, and a given one."""
+    for name, a in (("worst", '"worst"'), ("given", '"minus-identity"')):
+        (tmp / f"{name}.cfg").write_text(CONFIG % a)
+        code, _, err = call(program, "run", tmp / f"{name}.cfg", "-o", tmp / name)
+        if code:
+            sys.exit(f"run: {err}")
+
+
+def false_records(program, tmp):
+    for name in ("worst", "given"):
+        records = (tmp / name / "cells.ndjson").read_text().splitlines()
+        lines = records[:]
+        for edit, _ in RECORDS:
+            record = json.loads(records[1])
+            edit(record)
+            lines.append(json.dumps(record))
+        (tmp / "false").mkdir(exist_ok=True)
+        (tmp / "false/cells.ndjson").write_text("\n".join(lines) + "\n")
+        code, out, err = call(program, "verify", tmp / "false")
+        said = out.splitlines()
+        yield expect(name, (code, out, err), 3, "cells.ndjson:2: confirmed",
+                     f"{len(lines)} witnesses, 2 confirmed, {len(RECORDS)} whose record differs")
+        for number, (_, part) in enumerate(RECORDS, 3):
+            start = f"{tmp}/false/cells.ndjson:{number}: record differs: cell 1, "
+            yield [] if said[number - 1].startswith(start) and part in said[number - 1] else \
+                [f"{name}: expected {part!r}, found {said[number - 1]!r}"]
+    (tmp / "false/cells.ndjson").write_text("\n".join((lines[0], lines[-1])) + "\n")
+    code, out, _ = call(program, "verify", tmp / "false", "--json")
+    items = json.loads(out)
+    yield [] if code == 3 and items[1]["verdict"] == "record differs" and items[0]["differs"] == [] and \
+        items[1]["differs"][0]["at"] == "record.ratio_log10" else [f"--json: exit code {code}, {out[:600]}"]
+
+
+def unwritten_certificates(program, tmp):
+    """Two records with a refuted formula's witness; one certificate cannot be written."""
+    shutil.copytree(tmp / "given", tmp / "unwritten")
+    refuted = HERE.parent.parent / "experiments/refuted/lipschitznorm.json"
+    line = json.dumps({"cell": 0, "witness": json.loads(refuted.read_text())}) + "\n"
+    (tmp / "unwritten/cells.ndjson").write_text(2 * line)
+    (tmp / "unwritten/cells.1.certificate.json/in-the-way").mkdir(parents=True)
+    answer = call(program, "verify", tmp / "unwritten", "--against", "lipschitznorm")
+    yield (expect("unwritten", answer, 3, "cells.ndjson:2: refutes", "1 certificates not written")
+           + expect("unwritten", answer, 3, "cells.ndjson:1: refutes", "certificate cannot be written"))
+    there = (tmp / "unwritten/cells.2.certificate.json").exists()
+    yield [] if there else ["unwritten: no certificate of the second record"]
+
+
+def damaged_plots(program, tmp):
+    where = tmp / "given"
+    table, manifest = (where / "data.csv").read_text(), (where / "manifest.json").read_text()
+    before = {name: (where / name).read_bytes() for name in ("plot.gp", "plot.svg", "plot.png")}
+
+    def drawn(said):
+        answer = call(program, "plot", where)
+        kept = [] if all((where / name).read_bytes() == data for name, data in before.items()) else \
+            [f"{said}: the old plot is gone"]
+        return expect(said, answer, 2 if said else 0, err=said or "") + kept
+    for edit, said in TABLES:
+        (where / "data.csv").write_text(edit(table))
+        yield drawn(said)
+    (where / "data.csv").write_text(table)
+    for edit, said in MANIFESTS:
+        (where / "manifest.json").write_text(json.dumps(edit(json.loads(manifest))))
+        yield drawn(said) + expect(said, call(program, "report", where, "-o", tmp / "page.html"), 2,
+                                   err="manifest.json: " + said)
+    (where / "manifest.json").write_text(manifest)
+    records = (where / "cells.ndjson").read_text()
+    (where / "cells.ndjson").write_text(records.splitlines(True)[0])
+    yield expect("a record", call(program, "report", where, "-o", tmp / "page.html"), 2,
+                 err="cells.ndjson:1: expected 2 records, found 1")
+    (where / "cells.ndjson").write_text(records)
+    yield drawn(None) + expect("whole", call(program, "report", where, "-o", tmp / "page.html"), 0)
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        make(program, tmp)
+        for test in (false_records, unwritten_certificates, damaged_plots):
+            for wrong in test(program, tmp):
+                passed += not wrong
+                failed += bool(wrong)
+                for text in wrong:
+                    print(f"FAILED {test.__name__}: {text}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()
