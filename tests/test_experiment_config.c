@@ -121,8 +121,8 @@ static const row refused[] = {
     /* Sweep. */
     {END("sweep = { variable = \"n\"; values = (); };"), TL_ERR_PARSE, "found none"},
     {END("sweep = { variable = \"n\"; values = (2, 2); };"), TL_ERR_ARGUMENT, "found 2 twice"},
-    {END("sweep = { variable = \"n\"; values = (2, \"many\"); };"), TL_ERR_ARGUMENT,
-     "found \"many\" (cell 1: n = many)"},
+    {END("sweep = { variable = \"n\"; values = (2, 0); };"), TL_ERR_ARGUMENT,
+     ":5: sweep variable n: expected a positive integer or \"inf\", found 0 (cell 1: n = 0)"},
     {END("sweep = { variable = \"n\"; from = 2; to = 8; };"), TL_ERR_PARSE, "\"points\""},
     {END("sweep = { variable = \"n\"; from = 0; to = 8; points = 3; scale = \"log\"; };"),
      TL_ERR_DOMAIN, "above 0 on a log scale"},

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tl_status bad_value(const tl_bindings *b, const char *variable, const tl_value *value,
+tl_status tl_bindings_fail(const tl_bindings *b, const char *variable, const tl_value *value,
                            const char *what, tl_error *err)
 {
     const tl_experiment *ex = b->experiment;
@@ -31,7 +31,8 @@ tl_status tl_bindings_real(const tl_bindings *b, const config_setting_t *group, 
 
     if (found) *found = value || at;
     if (value) {
-        if (value->kind == TL_VALUE_TEXT) return bad_value(b, variable, value, "a number", err);
+        if (value->kind == TL_VALUE_TEXT)
+            return tl_bindings_fail(b, variable, value, "a number", err);
         *out = value->real;
         return TL_OK;
     }
@@ -78,9 +79,9 @@ tl_status tl_bindings_integer(const tl_bindings *b, const config_setting_t *grou
     if (found) *found = value || at;
     if (value) {
         if (value->kind != TL_VALUE_INTEGER || value->integer < low || value->integer > high)
-            return bad_value(b, variable, value,
-                             low > 0 ? "a positive integer within range" : "an integer in range",
-                             err);
+            return tl_bindings_fail(
+                b, variable, value,
+                low > 0 ? "a positive integer within range" : "an integer in range", err);
         *out = value->integer;
         return TL_OK;
     }
@@ -99,7 +100,7 @@ tl_status tl_bindings_text(const tl_bindings *b, const config_setting_t *group, 
     tl_status s;
 
     if (value) {
-        if (value->kind != TL_VALUE_TEXT) return bad_value(b, variable, value, "text", err);
+        if (value->kind != TL_VALUE_TEXT) return tl_bindings_fail(b, variable, value, "text", err);
         *out = strdup(value->text);
         return *out ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
     }

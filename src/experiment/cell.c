@@ -17,12 +17,6 @@ void tl_cell_free(tl_cell *cell)
     free(cell);
 }
 
-static tl_status bad_n(const tl_bindings *b, const char *text, tl_error *err)
-{
-    return tl_config_fail(b->experiment, b->experiment->n, err, TL_ERR_ARGUMENT,
-                          "expected n: a positive integer or \"inf\", found \"%.60s\"", text);
-}
-
 /* 0 stands for infinity. A swept n wins; then the setting; then the tokens' own; then infinity. */
 static tl_status read_n(const tl_bindings *b, const tl_cell *cell, uint64_t *n, tl_error *err)
 {
@@ -36,14 +30,16 @@ static tl_status read_n(const tl_bindings *b, const tl_cell *cell, uint64_t *n, 
     if (value && value->kind == TL_VALUE_TEXT && strcmp(value->text, "inf") == 0) return TL_OK;
     if (value) {
         if (value->kind != TL_VALUE_INTEGER || value->integer < 1)
-            return bad_n(b, value->text, err);
+            return tl_bindings_fail(b, "n", value, "a positive integer or \"inf\"", err);
         *n = (uint64_t)value->integer;
         return TL_OK;
     }
     if (!at) return TL_OK;
     if (config_setting_type(at) == CONFIG_TYPE_STRING) {
         const char *word = config_setting_get_string(at);
-        if (strcmp(word, "inf") != 0) return bad_n(b, word, err);
+        if (strcmp(word, "inf") != 0)
+            return tl_config_fail(b->experiment, at, err, TL_ERR_ARGUMENT,
+                                  "expected a positive integer or \"inf\", found \"%.60s\"", word);
         *n = 0;
         return TL_OK;
     }

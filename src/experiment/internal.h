@@ -86,6 +86,9 @@ struct tl_bindings {
 };
 
 const tl_value *tl_bindings_find(const tl_bindings *b, const char *name);
+/* TL_ERR_ARGUMENT with file and line of the sweep variable, what was expected and the value. */
+TL_MUST_USE tl_status tl_bindings_fail(const tl_bindings *b, const char *variable,
+                                       const tl_value *value, const char *what, tl_error *err);
 const tl_value *tl_experiment_value(const tl_experiment *experiment, size_t cell, size_t variable);
 /* "n = 4, R = 2", for messages; "" without a sweep. */
 void tl_experiment_describe(const tl_experiment *experiment, size_t cell, char *text, size_t size);
