@@ -198,7 +198,7 @@ Test(experiment_run, directories_that_cannot_be_used)
     cr_expect_eq(run(ex, (tl_run_options){.directory = file}, &err), TL_ERR_IO);
     cr_expect(strstr(err.text, "expected a directory, found a file"), "%s", err.text);
     cr_expect_eq(run(ex, (tl_run_options){.directory = "/proc/self"}, &err), TL_ERR_IO);
-    cr_expect(strstr(err.text, "/proc/self/manifest.json.partial"), "%s", err.text);
+    cr_expect(strstr(err.text, "/proc/self/cells.ndjson.partial"), "%s", err.text);
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }

@@ -56,15 +56,19 @@ typedef struct {
     const char *directory; /* results go here; made when absent (parents must exist) */
     int threads;           /* 0: OpenMP's default */
     bool has_seed;
-    uint64_t seed; /* overrides the file's */
-    bool resume;   /* keep the finished cells of an interrupted run of the same resolved config */
+    uint64_t seed;  /* overrides the file's */
+    bool resume;    /* keep the finished cells of an interrupted run of the same resolved config */
+    bool overwrite; /* start over where cells of an interrupted run, or results of another
+                       experiment, are in the way; with resume: where those cannot be kept */
     bool no_plot;
     size_t shard,
         shards; /* share `shard` of `shards` (from 1, at most TL_SHARDS_MAX); 0, 0: all cells */
     void (*progress)(
         void *context,
         const tl_progress *progress); /* may be NULL; called from one thread at a time */
-    void *context;
+    void (*notice)(void *context, const char *text); /* what a person should hear of, such as lines
+                                                        that a resume cannot keep; may be NULL */
+    void *context;                                   /* of both */
     const volatile int
         *stop; /* set to nonzero by a signal handler: ends after the items in hand; may be NULL */
     const tl_team *team; /* NULL: one process */
@@ -73,10 +77,13 @@ typedef struct {
 /* Runs every cell. Leaves manifest.json, cells.ndjson, data.csv, plot.gp, plot.svg, plot.png and
  * timing.ndjson in directory; all but timing.ndjson are the same bytes for the same config, seed
  * and build, at any number of threads and ranks and after any interruption with resume. While it
- * runs, finished cells stand in cells.ndjson.partial (whole lines, in order); a final name is only
- * ever given to a complete file. Errors: TL_ERR_IO (directory not writable, disk full: what was
- * finished stays in the partial file), TL_ERR_ARGUMENT (results of another config are in the way of
- * a resume), TL_ERR_INTERRUPTED. */
+ * runs, finished cells stand in cells.ndjson.partial (whole lines, in order, each with a checksum);
+ * a final name is only ever given to a complete file. Results of the same experiment (by its name)
+ * are replaced. Errors: TL_ERR_IO (directory not writable, disk full: what was finished stays in
+ * the partial file; another run is writing there, which is seen where the file system has locks),
+ * TL_ERR_ARGUMENT (in the way without overwrite: cells of an interrupted run without resume,
+ * results of another experiment or shard; with resume, those of another config, seed or build),
+ * TL_ERR_INTERRUPTED. */
 TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
                                         const tl_run_options *options, tl_error *err);
 
@@ -89,7 +96,8 @@ TL_MUST_USE tl_status tl_experiment_help(const tl_experiment *experiment,
 
 /* Shards of a run (options.shard of every earlier one), one directory each, joined in
  * options->directory: the same bytes as a run of all cells. Errors: TL_ERR_ARGUMENT (a shard of
- * another configuration, seed or build, one twice, some missing: they are named), TL_ERR_IO. */
+ * another configuration, seed or build, one twice, some missing: they are named), those of
+ * tl_experiment_run. */
 TL_MUST_USE tl_status tl_experiment_merge(const tl_experiment *experiment,
                                           const char *const *directories, size_t count,
                                           const tl_run_options *options, tl_error *err);

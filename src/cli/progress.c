@@ -51,6 +51,12 @@ void tl_cli_progress_report(void *context, const tl_progress *now)
     progress->drawn = true;
 }
 
+void tl_cli_progress_notice(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "tightlip: %s\n", text);
+}
+
 void tl_cli_progress_end(tl_cli_progress *progress)
 {
     if (progress->drawn) fputc('\n', stderr);

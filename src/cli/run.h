@@ -14,6 +14,8 @@ typedef struct {
 void tl_cli_progress_init(tl_cli_progress *progress);
 /* Callback of tl_run_options; context is the tl_cli_progress. */
 void tl_cli_progress_report(void *context, const tl_progress *now);
+/* The other callback, whatever the context: a line on stderr. */
+void tl_cli_progress_notice(void *context, const char *text);
 /* Ends the line of the bar. */
 void tl_cli_progress_end(tl_cli_progress *progress);
 

@@ -1,9 +1,11 @@
 /* tightlip merge: shards of a run joined. */
-#include "cli/cli.h"
+#include "cli/run.h"
 #include "tightlip/experiment.h"
 
-#define MERGE_OPTIONS(X)                                                                 \
-    X(OUTPUT, "output", 'o', TEXT, "DIR", NULL, 0, 0, NULL, "the whole results go here") \
+#define MERGE_OPTIONS(X)                                                                  \
+    X(OUTPUT, "output", 'o', TEXT, "DIR", NULL, 0, 0, NULL, "the whole results go here")  \
+    X(OVERWRITE, "overwrite", 0, FLAG, NULL, NULL, 0, 0, NULL,                            \
+      "replace results of another experiment, or cells of an interrupted run of another") \
     X(NO_PLOT, "no-plot", 0, FLAG, NULL, NULL, 0, 0, NULL, "leave the plot to tightlip plot")
 
 enum {
@@ -17,6 +19,8 @@ static const tl_cli_option options[MERGE_COUNT] = {MERGE_OPTIONS(CLI_OPTION_ROW)
 static tl_status run_merge(tl_cli_call *call, tl_error *err)
 {
     const tl_run_options run = {.directory = call->value[MERGE_OUTPUT].text,
+                                .overwrite = call->value[MERGE_OVERWRITE].given,
+                                .notice = tl_cli_progress_notice,
                                 .no_plot = call->value[MERGE_NO_PLOT].given};
     tl_experiment *experiment = NULL;
     tl_status status;

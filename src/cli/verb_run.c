@@ -16,6 +16,9 @@
     X(SEED, "seed", 's', COUNT, "S", NULL, 0, UINT64_MAX, NULL, "instead of the seed in the file") \
     X(RESUME, "resume", 0, FLAG, NULL, NULL, 0, 0, NULL,                                           \
       "keep the cells that an interrupted run has finished")                                       \
+    X(OVERWRITE, "overwrite", 0, FLAG, NULL, NULL, 0, 0, NULL,                                     \
+      "start over where cells of an interrupted run, or results of another experiment, are in "    \
+      "the way; with --resume: where they cannot be kept")                                         \
     X(SHARD, "shard", 0, TEXT, "I/N", NULL, 0, 0, NULL,                                            \
       "only share I of N of the cells: for arrays of jobs, joined by tightlip merge")              \
     X(MODEL, "model", 0, TEXT, "DIR", NULL, 0, 0, NULL,                                            \
@@ -209,6 +212,7 @@ static tl_status lead(tl_cli_call *call, const tl_experiment *experiment,
     snprintf(text, sizeof text, "tightlip run: %s\n", how);
     run.stop = tl_cli_interrupts_catch(text, patience);
     run.progress = tl_cli_progress_report;
+    run.notice = tl_cli_progress_notice;
     run.context = &progress;
     tl_cli_progress_init(&progress);
     status = tl_experiment_run(experiment, &run, err);
@@ -235,6 +239,7 @@ static tl_status run_run(tl_cli_call *call, tl_error *err)
         .has_seed = call->value[RUN_SEED].given,
         .seed = call->value[RUN_SEED].count,
         .resume = call->value[RUN_RESUME].given,
+        .overwrite = call->value[RUN_OVERWRITE].given,
         .no_plot = call->value[RUN_NO_PLOT].given,
         .team = &team,
     };
@@ -261,12 +266,12 @@ const tl_cli_verb tl_cli_verb_run = {
     .summary = "run an experiment: sweep, search, bound, record, plot",
     .details =
         "Runs every cell of an experiment file and leaves manifest.json, cells.ndjson, data.csv, "
-        "plot.svg and plot.png in DIR. stdout names the files, stderr shows progress and a "
-        "summary. Exit code 3: a found value lies above a bound. A conjecture of the file that a "
-        "found "
-        "value refutes is a result: the summary and the record say so, and the exit code stays 0. "
-        "Exit code 1: a cell has no value, or a conjecture no finite one; the files hold the "
-        "rest.",
+        "plot.svg and plot.png in DIR. One run at a time writes to DIR; it replaces results of the "
+        "same experiment, and no others without --overwrite. stdout names the files, stderr shows "
+        "progress and a summary. Exit code 3: a found value lies above a bound. A conjecture of "
+        "the file that a found value refutes is a result: the summary and the record say so, and "
+        "the exit code stays 0. Exit code 1: a cell has no value, or a conjecture no finite one; "
+        "the files hold the rest.",
     .option = options,
     .options = RUN_COUNT,
     .least = 1,

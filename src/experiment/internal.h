@@ -268,9 +268,10 @@ TL_MUST_USE tl_status tl_files_fingerprint(tl_experiment *ex, tl_error *err);
  * Errors: TL_ERR_IO, TL_ERR_PARSE with path, expected and found. */
 TL_MUST_USE tl_status tl_manifest_read(const char *path, json_t **manifest, tl_error *err);
 json_t *tl_manifest_make(const tl_experiment *ex, uint64_t seed);
-/* manifest.json.partial of a whole run, in a directory that is made when absent. */
-TL_MUST_USE tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory,
-                                                uint64_t seed, tl_error *err);
+/* The text of manifest.json in that directory, which is there; shards 0: of a whole run. Owned by
+ * the caller; NULL when out of memory. */
+char *tl_manifest_text(const tl_experiment *ex, const char *directory, uint64_t seed, size_t shard,
+                       size_t shards);
 
 typedef struct {
     size_t failed, violated, undefined; /* cells; undefined: where a conjecture is not finite */

@@ -105,3 +105,33 @@ tl_status tl_manifest_read(const char *path, json_t **manifest, tl_error *err)
     if (!*manifest) return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", path, where.line, where.text);
     return check(*manifest, path, err);
 }
+
+/* Where the files that records refer to lie, as seen from the results. Nonzero when out of memory.
+ */
+static int name_data(json_t *manifest, const tl_experiment *ex, const char *directory)
+{
+    char *data;
+    int bad;
+
+    if (json_object_size(ex->files) == 0) return 0;
+    data = tl_file_relative(directory, *ex->directory ? ex->directory : ".");
+    bad = !data || json_object_set_new(manifest, "data", json_string(data));
+    free(data);
+    return bad;
+}
+
+char *tl_manifest_text(const tl_experiment *ex, const char *directory, uint64_t seed, size_t shard,
+                       size_t shards)
+{
+    json_t *manifest = tl_manifest_make(ex, seed);
+    int bad = !manifest || name_data(manifest, ex, directory);
+    char *text;
+
+    if (shards > 0)
+        bad = bad || json_object_set_new(manifest, "shard",
+                                         json_pack("{s:I, s:I}", "index", (json_int_t)shard, "of",
+                                                   (json_int_t)shards));
+    text = bad ? NULL : json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    json_decref(manifest);
+    return text;
+}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "experiment/buffer.h"
-#include "experiment/internal.h"
+#include "experiment/run.h"
 #include "tightlip/file.h"
 
 typedef struct {
@@ -96,20 +96,20 @@ static tl_status check_complete(const shard *list, size_t count, tl_error *err)
                    missing, named > 8 ? ", .." : "");
 }
 
-/* As an interrupted run leaves them; finishing it makes the rest. */
-static tl_status write_partial(const tl_experiment *ex, const shard *list, size_t count,
-                               const char *directory, uint64_t seed, tl_error *err)
+/* Of all shards, as a run that has nothing left to do. */
+static tl_status finish_joined(const tl_experiment *ex, const shard *list, size_t count,
+                               const tl_run_options *options, tl_error *err)
 {
-    char *path = tl_results_path(directory, "cells.ndjson.partial");
     tl_buffer records = {0};
-    tl_status s = path ? tl_manifest_write_partial(ex, directory, seed, err)
-                       : tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    tl_source joined = {.name = "records of the shards"};
+    tl_status s = TL_OK;
 
     for (size_t i = 0; i < count; i++) tl_buffer_put(&records, list[i].records, list[i].size);
-    if (!s && records.failed) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-    if (!s) s = tl_file_write(path, records.text ? records.text : "", records.used, err);
+    if (records.failed) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", options->directory);
+    joined.text = records.text;
+    joined.size = records.used;
+    if (!s) s = tl_experiment_run_from(ex, options, &joined, err);
     free(records.text);
-    free(path);
     return s;
 }
 
@@ -124,7 +124,7 @@ tl_status tl_experiment_merge(const tl_experiment *ex, const char *const *direct
     if (!s && count == 0) s = tl_fail(err, TL_ERR_ARGUMENT, "expected directories of shards");
     for (size_t i = 0; !s && i < count; i++) s = read_one(directories[i], &list[i], err);
     if (!s) {
-        finish.has_seed = finish.resume = true;
+        finish.has_seed = true;
         finish.seed = (uint64_t)json_integer_value(json_object_get(list[0].manifest, "seed"));
         whole = tl_manifest_make(ex, finish.seed);
         if (!whole) s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
@@ -134,8 +134,7 @@ tl_status tl_experiment_merge(const tl_experiment *ex, const char *const *direct
         qsort(list, count, sizeof *list, by_index);
         s = check_complete(list, count, err);
     }
-    if (!s) s = write_partial(ex, list, count, options->directory, finish.seed, err);
-    if (!s) s = tl_experiment_run(ex, &finish, err);
+    if (!s) s = finish_joined(ex, list, count, &finish, err);
     json_decref(whole);
     for (size_t i = 0; list && i < count; i++) {
         json_decref(list[i].manifest);

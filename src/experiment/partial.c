@@ -1,8 +1,10 @@
 #include "experiment/partial.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,134 +17,97 @@ static tl_status io_error(tl_error *err, const char *path, const char *step)
     return tl_fail(err, TL_ERR_IO, "%s: %s: %s", path, step, strerror(errno));
 }
 
-/* Text of a file, or NULL when there is none. */
-static tl_status read_if_there(const char *path, char **text, tl_error *err)
-{
-    size_t size = 0;
+/* ---- opening ---- */
 
-    *text = NULL;
-    if (access(path, F_OK) != 0 && errno == ENOENT) return TL_OK;
-    return tl_file_read(path, text, &size, err);
+/* Whether another run has finished, and removed the file, between its opening and its locking. */
+static bool removed(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) != 0 || info.st_nlink == 0;
 }
 
-/* Length of the whole lines at the start of text that are records from, from + 1, ..; *count of
- * them. */
-static size_t whole_records(const char *text, size_t from, size_t end_cell, size_t *count)
+/* Opens the records as they stand. Where a file system has no locks the run goes on without. */
+static tl_status open_locked(tl_partial *p, tl_error *err)
 {
-    const char *line = text, *end;
-
-    *count = 0;
-    while (from + *count < end_cell && (end = strchr(line, '\n'))) {
-        json_error_t where;
-        json_t *record = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, &where);
-        const json_t *cell = json_object_get(record, "cell");
-        bool next = json_is_integer(cell) && (size_t)json_integer_value(cell) == from + *count;
-        json_decref(record);
-        if (!next) break;
-        line = end + 1;
-        (*count)++;
+    for (int tries = 8;; tries--) {
+        int fd = open(p->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+        if (fd < 0) return io_error(err, p->path, "cannot be created");
+        if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            (void)close(fd);
+            return tl_fail(err, TL_ERR_IO, "%s: another run is writing here", p->directory);
+        }
+        if (tries > 0 && removed(fd)) {
+            (void)close(fd);
+            continue;
+        }
+        p->cells = fdopen(fd, "ab");
+        if (p->cells) return TL_OK;
+        (void)close(fd);
+        return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->path);
     }
-    return (size_t)(line - text);
 }
 
-/* Whether the manifest at path says what ours says. */
-static tl_status check_manifest(const tl_partial *p, const char *path, bool *there, tl_error *err)
+/* Devices, whose size is 0, cannot be cut. */
+static tl_status cut(const tl_partial *p, size_t size, tl_error *err)
 {
-    char *old = NULL;
-    tl_status s = read_if_there(path, &old, err);
+    const int fd = fileno(p->cells);
+    struct stat info;
 
-    *there = old != NULL;
-    if (!s && old && strcmp(old, p->manifest) != 0)
-        s = tl_fail(err, TL_ERR_ARGUMENT,
-                    "%s: expected the results of this configuration, seed and build to resume, "
-                    "found others: choose another directory, or run without resume",
-                    path);
-    free(old);
+    if (fstat(fd, &info) != 0) return io_error(err, p->path, "cannot be examined");
+    if (info.st_size == (off_t)size) return TL_OK;
+    if (ftruncate(fd, (off_t)size) != 0) return io_error(err, p->path, "cannot be cut");
+    /* Before the manifest: what it names must never stand below another one. */
+    return fsync(fd) == 0 ? TL_OK : io_error(err, p->path, "writing to disk failed");
+}
+
+static void tell_fault(const tl_run_options *options, const tl_source *source,
+                       const tl_lines *lines, size_t from)
+{
+    tl_error text = {0};
+
+    if (!lines->fault || !options->notice) return;
+    (void)tl_fail(&text, TL_ERR_PARSE,
+                  "%s: line %zu %s: the cells from number %zu on are computed again", source->name,
+                  lines->count + 1, lines->fault, from + lines->count);
+    options->notice(options->context, text.text);
+}
+
+static tl_status add_records(tl_partial *p, const char *text, size_t size, tl_error *err)
+{
+    tl_status s = TL_OK;
+
+    for (size_t at = 0, length; !s && at < size; at += length + 1) {
+        length = (size_t)((const char *)memchr(text + at, '\n', size - at) - (text + at));
+        s = tl_partial_add(p, text + at, length, p->synced, err);
+    }
     return s;
 }
 
-/* The text of the lines to keep, from the partial file or from a finished run. */
-static tl_status kept_lines(const tl_partial *p, char **text, tl_error *err)
+/* Files hold what is kept afterwards, and the manifest says of what. */
+static tl_status begin(tl_partial *p, const tl_run_options *options, const tl_source *joined,
+                       tl_error *err)
 {
-    char *manifest = tl_results_path(p->directory, "manifest.json");
-    char *cells = tl_results_path(p->directory, "cells.ndjson");
-    bool there = false;
-    tl_status s = manifest && cells ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
+    tl_source kept = {0};
+    const tl_source *source = joined ? joined : &kept;
+    tl_status s = tl_partial_find(p, options, joined != NULL, &kept, err);
 
-    *text = NULL;
-    if (!s) s = check_manifest(p, p->manifest_path, &there, err);
-    if (!s && there) {
-        s = read_if_there(p->path, text, err);
-    } else if (!s) {
-        s = check_manifest(p, manifest, &there, err);
-        if (!s && there) s = read_if_there(cells, text, err);
+    if (!s) {
+        const tl_lines lines = tl_lines_take(source, p->from, p->end - p->from);
+        tell_fault(options, source, &lines, p->from);
+        s = cut(p, source->sealed ? lines.taken : 0, err);
+        if (!s) s = tl_file_write(p->manifest_path, p->manifest, strlen(p->manifest), err);
+        if (source->sealed)
+            p->done = lines.count;
+        else if (!s)
+            s = add_records(p, source->text, lines.size, err);
     }
-    free(manifest);
-    free(cells);
-    return s;
-}
-
-static tl_status resume_lines(tl_partial *p, tl_error *err)
-{
-    char *text = NULL;
-    tl_status s = kept_lines(p, &text, err);
-
-    if (!s && text) {
-        size_t size = whole_records(text, p->from, p->end, &p->done);
-        s = tl_file_write(p->path, text, size, err);
-    }
-    free(text);
-    return s;
-}
-
-/* Where the files that records refer to lie, as seen from the results. Nonzero when out of memory.
- */
-static int name_data(json_t *manifest, const tl_experiment *ex, const char *directory)
-{
-    char *data;
-    int bad;
-
-    if (json_object_size(ex->files) == 0) return 0;
-    data = tl_file_relative(directory, *ex->directory ? ex->directory : ".");
-    bad = !data || json_object_set_new(manifest, "data", json_string(data));
-    free(data);
-    return bad;
-}
-
-/* The text of the manifest; NULL when out of memory. */
-static char *manifest_text(const tl_experiment *ex, const char *directory, uint64_t seed,
-                           size_t shard, size_t shards)
-{
-    json_t *manifest = tl_manifest_make(ex, seed);
-    int bad = !manifest || name_data(manifest, ex, directory);
-    char *text;
-
-    if (shards > 0)
-        bad = bad || json_object_set_new(manifest, "shard",
-                                         json_pack("{s:I, s:I}", "index", (json_int_t)shard, "of",
-                                                   (json_int_t)shards));
-    text = bad ? NULL : json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    json_decref(manifest);
-    return text;
-}
-
-tl_status tl_manifest_write_partial(const tl_experiment *ex, const char *directory, uint64_t seed,
-                                    tl_error *err)
-{
-    /* First of all: the manifest says where data lie as seen from there. */
-    tl_status s = tl_file_make_directory(directory, err);
-    char *path = tl_results_path(directory, "manifest.json.partial");
-    char *text = s ? NULL : manifest_text(ex, directory, seed, 0, 0);
-
-    if (!s && !(path && text)) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-    if (!s) s = tl_file_write(path, text, strlen(text), err);
-    free(text);
-    free(path);
+    free(kept.text);
     return s;
 }
 
 tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const tl_run_options *options,
-                          uint64_t seed, tl_error *err)
+                          const tl_source *joined, uint64_t seed, tl_error *err)
 {
     const char *directory = options->directory;
     tl_status s = tl_file_make_directory(directory, err);
@@ -155,20 +120,26 @@ tl_status tl_partial_open(tl_partial *p, const tl_experiment *ex, const tl_run_o
     if (s) return s;
     p->path = tl_results_path(directory, "cells.ndjson.partial");
     p->manifest_path = tl_results_path(directory, "manifest.json.partial");
-    p->manifest = manifest_text(ex, directory, seed, options->shard, options->shards);
-    if (!p->path || !p->manifest_path || !p->manifest)
-        s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
-    if (!s && options->resume) s = resume_lines(p, err);
-    if (!s) s = tl_file_write(p->manifest_path, p->manifest, strlen(p->manifest), err);
-    if (s) return s;
-    p->cells = fopen(p->path, p->done ? "ab" : "wb");
-    return p->cells ? TL_OK : io_error(err, p->path, "cannot be created");
+    p->final_path = tl_results_path(directory, "cells.ndjson");
+    p->final_manifest_path = tl_results_path(directory, "manifest.json");
+    p->manifest = tl_manifest_text(ex, directory, seed, options->shard, options->shards);
+    if (!p->path || !p->manifest_path || !p->final_path || !p->final_manifest_path || !p->manifest)
+        return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
+    s = open_locked(p, err);
+    return s ? s : begin(p, options, joined, err);
 }
 
-tl_status tl_partial_add(tl_partial *p, const char *line, double now, tl_error *err)
+/* ---- writing ---- */
+
+tl_status tl_partial_add(tl_partial *p, const char *record, size_t size, double now, tl_error *err)
 {
-    if (fputs(line, p->cells) < 0 || fputc('\n', p->cells) == EOF || fflush(p->cells) != 0)
+    char seal[TL_SEAL_SIZE + 1];
+
+    tl_line_seal(seal, record, size);
+    if (fwrite(record, 1, size - 1, p->cells) != size - 1 || fputs(seal, p->cells) < 0 ||
+        fputc('\n', p->cells) == EOF || fflush(p->cells) != 0)
         return io_error(err, p->path, "writing failed");
+    p->done++;
     if (now > p->synced + SYNC_SECONDS) {
         p->synced = now;
         if (fsync(fileno(p->cells)) != 0) return io_error(err, p->path, "writing to disk failed");
@@ -176,41 +147,57 @@ tl_status tl_partial_add(tl_partial *p, const char *line, double now, tl_error *
     return TL_OK;
 }
 
-tl_status tl_partial_close(tl_partial *p, tl_error *err)
+tl_status tl_partial_sync(tl_partial *p, tl_error *err)
 {
-    tl_status s = TL_OK;
+    if (!p->cells || (fflush(p->cells) == 0 && fsync(fileno(p->cells)) == 0)) return TL_OK;
+    return io_error(err, p->path, "writing to disk failed");
+}
 
-    if (!p->cells) return TL_OK;
-    if (fflush(p->cells) != 0 || fsync(fileno(p->cells)) != 0)
-        s = io_error(err, p->path, "writing to disk failed");
-    if (fclose(p->cells) != 0 && !s) s = io_error(err, p->path, "closing failed");
-    p->cells = NULL;
+tl_status tl_partial_read(const tl_partial *p, char **text, size_t *size, tl_error *err)
+{
+    tl_source source = {.name = p->path, .sealed = true};
+    tl_status s = tl_file_read(p->path, &source.text, &source.size, err);
+    tl_lines lines = {0};
+
+    if (!s) lines = tl_lines_take(&source, p->from, p->done);
+    if (!s && lines.count < p->done)
+        s = tl_fail(err, TL_ERR_IO,
+                    "%s: line %zu %s, though it was written whole: go on with --resume", p->path,
+                    lines.count + 1, lines.fault ? lines.fault : "is missing");
+    if (s) {
+        free(source.text);
+        source.text = NULL;
+    }
+    *text = source.text;
+    *size = lines.size;
     return s;
 }
 
-static tl_status give_name(const tl_partial *p, const char *from, const char *name, tl_error *err)
+tl_status tl_partial_finish(tl_partial *p, const char *text, size_t size, tl_error *err)
 {
-    char *to = tl_results_path(p->directory, name);
-    tl_status s = TL_OK;
+    tl_status s = tl_file_write(p->final_path, text, size, err);
 
-    if (!to) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->directory);
-    if (rename(from, to) != 0) s = io_error(err, to, "cannot be replaced");
-    free(to);
+    if (!s && rename(p->manifest_path, p->final_manifest_path) != 0)
+        s = io_error(err, p->final_manifest_path, "cannot be replaced");
+    p->finished = !s;
     return s;
-}
-
-tl_status tl_partial_rename(const tl_partial *p, tl_error *err)
-{
-    tl_status s = give_name(p, p->path, "cells.ndjson", err);
-
-    return s ? s : give_name(p, p->manifest_path, "manifest.json", err);
 }
 
 void tl_partial_clear(tl_partial *p)
 {
-    if (p->cells) (void)fclose(p->cells);
+    struct stat info;
+
+    if (p->cells) {
+        /* Under the lock still; an empty one is that of a run that was refused. */
+        if (p->finished || (fstat(fileno(p->cells), &info) == 0 && S_ISREG(info.st_mode) &&
+                            info.st_size == 0 && access(p->manifest_path, F_OK) != 0))
+            (void)unlink(p->path);
+        (void)fclose(p->cells);
+    }
     free(p->path);
     free(p->manifest_path);
+    free(p->final_path);
+    free(p->final_manifest_path);
     free(p->manifest);
     *p = (tl_partial){0};
 }

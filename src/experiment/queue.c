@@ -204,7 +204,8 @@ static void emit(tl_schedule *run, tl_work *work)
     work->data = NULL;
     while (!run->failed && run->next < run->cells && run->cell[run->next].line) {
         tl_cell_work *cell = &run->cell[run->next];
-        if (tl_partial_add(run->partial, cell->line, omp_get_wtime() - run->started, &err))
+        if (tl_partial_add(run->partial, cell->line, strlen(cell->line),
+                           omp_get_wtime() - run->started, &err))
             set_failed(run, err.status, err.text);
         free(cell->line);
         cell->line = NULL;

@@ -61,7 +61,7 @@ tl_status tl_queue_init(tl_schedule *run, tl_error *err)
     }
     if (!s && ex->search) s = plan_warm(run);
     if (s) return tl_fail(err, s, "%s: out of memory", ex->name);
-    if (ex->warm && run->first) s = tl_warm_read(run->partial->path, run->first, run->cell, err);
+    if (ex->warm && run->first) s = tl_warm_read(run->partial, run->cell, err);
     for (size_t i = 0; !s && i < run->first; i++) tl_queue_release(run, i);
     for (size_t i = run->first; !s && i < run->cells; i++)
         if (run->cell[i].left == 0) tl_queue_append_record(run, i);

@@ -27,12 +27,12 @@ static tl_status write_results(const tl_experiment *ex, const tl_run_options *op
 {
     char *records = NULL, *csv = NULL;
     size_t size = 0;
-    tl_status s = tl_file_read(partial->path, &records, &size, err);
+    tl_status s = tl_partial_read(partial, &records, &size, err);
 
     if (!s) s = tl_csv_make(ex, records, &csv, summary, err);
     /* Tables and plots are for whole runs. */
     if (!s && options->shards == 0) s = write_text(options->directory, "data.csv", csv, err);
-    if (!s) s = tl_partial_rename(partial, err);
+    if (!s) s = tl_partial_finish(partial, records, size, err);
     free(records);
     free(csv);
     if (!s && !options->no_plot && options->shards == 0)
@@ -82,7 +82,8 @@ static tl_status judge(const tl_experiment *ex, const tl_run_summary *summary, t
     return TL_OK;
 }
 
-tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *options, tl_error *err)
+tl_status tl_experiment_run_from(const tl_experiment *ex, const tl_run_options *options,
+                                 const tl_source *joined, tl_error *err)
 {
     uint64_t seed = options->has_seed ? options->seed : ex->settings.seed;
     tl_partial partial = {0};
@@ -94,7 +95,7 @@ tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *optio
                        .started = omp_get_wtime()};
     tl_run_summary summary = {0};
     tl_error inner = {0};
-    tl_status s = TL_OK, closed;
+    tl_status s = TL_OK, synced;
 
     if (seed > INT64_MAX)
         return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
@@ -103,19 +104,24 @@ tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *optio
                        "%s: shards: expected cells that do not start from their neighbours "
                        "(search.warm = \"none\")",
                        ex->path);
-    s = tl_partial_open(&partial, ex, options, seed, err);
+    s = tl_partial_open(&partial, ex, options, joined, seed, err);
     run.first = partial.from + partial.done;
     run.cells = partial.end;
     if (!s)
         s = tl_schedule_run(&run, err);
     else if (options->team)
         tl_team_serve(NULL, options->team);
-    closed = tl_partial_close(&partial, &inner);
-    if (closed && !s) s = tl_fail(err, closed, "%s", inner.text);
+    synced = tl_partial_sync(&partial, &inner);
+    if (synced && !s) s = tl_fail(err, synced, "%s", inner.text);
     if (!s) s = write_results(ex, options, &partial, &summary, err);
     if (!s) s = write_timing(&run, err);
     if (!s) s = judge(ex, &summary, err);
     free(run.cell);
     tl_partial_clear(&partial);
     return s;
+}
+
+tl_status tl_experiment_run(const tl_experiment *ex, const tl_run_options *options, tl_error *err)
+{
+    return tl_experiment_run_from(ex, options, NULL, err);
 }

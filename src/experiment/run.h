@@ -70,6 +70,11 @@ typedef struct {
 /* Errors: TL_ERR_INTERRUPTED, TL_ERR_IO (records could not be written), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_schedule_run(tl_schedule *run, tl_error *err);
 
+/* tl_experiment_run with records from elsewhere, in order from the first on, that are not computed;
+ * joined NULL: none. Their text is changed. */
+TL_MUST_USE tl_status tl_experiment_run_from(const tl_experiment *ex, const tl_run_options *options,
+                                             const tl_source *joined, tl_error *err);
+
 /* ---- the queue ---- */
 TL_MUST_USE tl_status tl_queue_init(tl_schedule *run, tl_error *err);
 void tl_queue_clear(tl_schedule *run);
@@ -104,8 +109,7 @@ TL_MUST_USE tl_status tl_warm_neighbours(const tl_experiment *ex, size_t cell, s
 TL_MUST_USE tl_status tl_warm_witness(const char *line, size_t size, tl_problem **out,
                                       tl_error *err);
 void tl_warm_witness_free(tl_problem *witness);
-/* The first `count` records of the file into cell[..].record. */
-TL_MUST_USE tl_status tl_warm_read(const char *path, size_t count, tl_cell_work *cell,
-                                   tl_error *err);
+/* The records that a resume has kept into cell[..].record. */
+TL_MUST_USE tl_status tl_warm_read(const tl_partial *partial, tl_cell_work *cell, tl_error *err);
 
 #endif

@@ -80,16 +80,16 @@ void tl_warm_witness_free(tl_problem *witness)
     free(witness);
 }
 
-tl_status tl_warm_read(const char *path, size_t count, tl_cell_work *cell, tl_error *err)
+tl_status tl_warm_read(const tl_partial *partial, tl_cell_work *cell, tl_error *err)
 {
     char *records = NULL;
     size_t size = 0;
-    tl_status s = tl_file_read(path, &records, &size, err);
+    tl_status s = tl_partial_read(partial, &records, &size, err);
     const char *line = records, *end;
 
-    for (size_t i = 0; !s && i < count && (end = strchr(line, '\n')); i++, line = end + 1) {
+    for (size_t i = 0; !s && (end = strchr(line, '\n')); i++, line = end + 1) {
         cell[i].record = strndup(line, (size_t)(end - line));
-        if (!cell[i].record) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
+        if (!cell[i].record) s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", partial->path);
     }
     free(records);
     return s;

@@ -111,10 +111,11 @@ def wait_for_records(process, directory, count):
 
 
 def kept(directory):
-    """The records that stand there whole."""
+    """The records that stand there whole, without the checksums of unfinished ones."""
     for name in ("cells.ndjson.partial", "cells.ndjson"):
         if (directory / name).exists():
-            return (directory / name).read_bytes().split(b"\n")[:-1]
+            records = [json.loads(line) for line in (directory / name).read_bytes().split(b"\n")[:-1]]
+            return [{key: value for key, value in record.items() if key != "fnv1a"} for record in records]
     return []
 
 
@@ -152,7 +153,7 @@ def ended_early(program, tmp, config, whole):
         expect(time.monotonic() - began < 30, f"{what}: took {time.monotonic() - began:.1f} s")
         expect("the finished cells are kept" in talk or rank == 0, f"{what}: says {talk[-600:]!r}")
         after = kept(out)
-        expect(after[:len(before)] == before and all(json.loads(line) for line in after), f"{what}: records lost")
+        expect(after[:len(before)] == before, f"{what}: records lost")
         code, talk = finish(launch(2, program, "run", config, "-o", out, "--resume"))
         expect(code == 0 and same(out, whole), f"{what}: resume: exit code {code}: {talk[-300:]}")
         shutil.rmtree(out)
@@ -169,7 +170,7 @@ def killed_at_random(program, tmp, config, whole, kills):
             os.kill(pid, signal.SIGKILL)
             hit, early = hit + 1, early + (not kept(out))
         stuck += finish_or_end(process)[0] is None
-        expect(all(json.loads(line) for line in kept(out)), f"kill {i}, rank {rank}: a torn record")
+        expect(all(kept(out)), f"kill {i}, rank {rank}: a torn record")
         if i % 3 == 2 or i == kills - 1:
             code, talk = finish(launch(2, program, "run", config, "-o", out, "--resume"))
             expect(code == 0 and same(out, whole), f"kill {i}: resume: exit code {code}: {talk[-300:]}")
