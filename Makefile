@@ -458,9 +458,12 @@ format: ## clang-format on every source file
 	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
 
 # ---- running -------------------------------------------------------------------------------------
+# Goes on where an earlier one was interrupted, unless configuration or build have changed since.
+GO_ON = $$(test -e $(1)/cells.ndjson.partial && echo --resume --overwrite)
+
 .PHONY: demo
 demo: all ## a sweep in under a minute, and where its plot lies
-	$(Q)$(PROGRAM) run experiments/quick.cfg -o $(BUILD)/demo
+	$(Q)$(PROGRAM) run experiments/quick.cfg -o $(BUILD)/demo $(call GO_ON,$(BUILD)/demo)
 	@echo 'plot: $(BUILD)/demo/plot.svg and $(BUILD)/demo/plot.png'
 
 .PHONY: bench
@@ -487,7 +490,7 @@ bench-blis: $(BENCHES)
 .PHONY: results
 results: all ## run every experiment into results/
 	$(Q)for cfg in $(EXPERIMENTS); do name=$$(basename $$cfg .cfg); echo "== $$name"; \
-	    $(PROGRAM) run $$cfg -o results/$$name || exit 1; done
+	    $(PROGRAM) run $$cfg -o results/$$name $(call GO_ON,results/$$name) || exit 1; done
 	$(Q)python3 experiments/summary.py results
 	$(Q)$(PROGRAM) report $(sort $(dir $(wildcard results/*/manifest.json))) -o results/index.html
 

@@ -259,6 +259,57 @@ def dropped_run(program, data, tmp):
     return wrong
 
 
+def rival_runs(program, data, tmp):
+    """A second run into a directory is refused while the first goes on, and not after its death."""
+    command = [program, "run", str(data / "endless.cfg"), "--threads", "1", "-o", "rivals"]
+    small = [program, "run", str(data / "small.cfg"), "--no-plot", "--overwrite", "-o", "rivals"]
+    process = subprocess.Popen(command, cwd=tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (tmp / "rivals/manifest.json.partial").exists():
+        time.sleep(0.005)
+    wrong = []
+    for second in ([*command, "--resume"], small):
+        done = subprocess.run(second, cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+        if done.returncode != 1:
+            wrong.append(f"exit code: expected 1, found {done.returncode}")
+        wrong += fragment_missing("tightlip run: rivals: another run is writing here", done.stderr, "stderr")
+    process.kill()
+    process.wait(timeout=TIME_LIMIT)
+    done = subprocess.run(small, cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+    return wrong if done.returncode == 0 else wrong + [f"after a kill: {done.stderr[:600]!r}"]
+
+
+def damaged_run(program, data, tmp):
+    """Finished cells: refused without a flag, and computed again where a line has changed."""
+    config = tmp / "longer.cfg"
+    config.write_text((data / "long.cfg").read_text().replace("evaluations = 600", "evaluations = 3000"))
+    arguments = [program, "run", str(config), "--threads", "1", "--no-plot"]
+    process = subprocess.Popen([*arguments, "-o", "damaged"], cwd=tmp, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    partial = tmp / "damaged/cells.ndjson.partial"
+    while process.poll() is None and not (partial.exists() and partial.stat().st_size > 0):
+        time.sleep(0.005)
+    process.kill()
+    process.wait(timeout=TIME_LIMIT)
+    wrong = []
+    again = [*arguments, "-o", "damaged"]
+    done = subprocess.run(again, cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+    if done.returncode != 2:
+        wrong.append(f"exit code: expected 2, found {done.returncode}: {done.stderr[:600]!r}")
+    for fragment in ("finished cells of one: keep them with --resume", "--overwrite"):
+        wrong += fragment_missing(fragment, done.stderr, "stderr")
+    partial.write_bytes(partial.read_bytes().replace(b'"value":', b'"value":1', 1))
+    for command in ([*again, "--resume"], [*arguments, "-o", "undamaged"]):
+        done = subprocess.run(command, cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+        if done.returncode != 0:
+            return wrong + [f"{command[-1]}: exit code {done.returncode}: {done.stderr[:600]!r}"]
+        if command[-1] == "--resume":
+            wrong += fragment_missing("line 1 does not match its checksum", done.stderr, "stderr")
+    for name in ("cells.ndjson", "data.csv", "manifest.json"):
+        if (tmp / "damaged" / name).read_bytes() != (tmp / "undamaged" / name).read_bytes():
+            wrong.append(f"{name}: other bytes after damage")
+    return wrong
+
+
 def violated_run(program, data, tmp):
     """A record that says a bound was exceeded: exit code 3, and the summary names the bound."""
     command = [program, "run", str(data / "small.cfg"), "--no-plot", "-o", "violated"]
@@ -373,7 +424,7 @@ def main():
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
         for test in (odd_paths, decimal_comma, many_threads, closed_streams, interrupted_run, dropped_run,
-                     violated_run):
+                     rival_runs, damaged_run, violated_run):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)
