@@ -101,6 +101,8 @@ size_t tl_bound_part_count(void);
 const tl_bound *tl_bound_part_at(size_t i);
 /* In the registry or among the forms; NULL when there is no such key. */
 const tl_bound *tl_bound_find(const char *key);
+/* At one X, or on a ball around it: silent about other inputs. */
+bool tl_bound_is_about_one_input(const tl_bound *bound);
 
 /* Evaluates with the shared checks (query complete, parameters finite and >= 0) first.
  * Errors, which name the bound and the fact: TL_ERR_ARGUMENT for a meaningless query (n < 1 or

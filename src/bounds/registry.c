@@ -53,6 +53,11 @@ const tl_bound *tl_bound_find(const char *key)
     return NULL;
 }
 
+bool tl_bound_is_about_one_input(const tl_bound *bound)
+{
+    return bound->scope == TL_SCOPE_LOCAL || bound->scope == TL_SCOPE_FROBENIUS;
+}
+
 size_t tl_bound_part_count(void)
 {
     return PARTS;

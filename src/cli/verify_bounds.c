@@ -18,11 +18,6 @@ typedef struct {
     tl_domain *domain;         /* NULL: of a star */
 } setting;
 
-static bool is_about_one_input(const tl_bound *bound)
-{
-    return bound->scope == TL_SCOPE_LOCAL || bound->scope == TL_SCOPE_FROBENIUS;
-}
-
 /* norm_alone: as of a searched A, whose found value says nothing of the others. */
 static tl_status evaluate(const setting *s, const tl_bound *bound, bool norm_alone,
                           tl_bound_value *value, tl_error *err)
@@ -32,7 +27,7 @@ static tl_status evaluate(const setting *s, const tl_bound *bound, bool norm_alo
     /* An attack starts from the centre of its ball, where bounds on moves from there apply. */
     if (s->domain && s->domain->around && json_object_get(s->record, "attack"))
         asked.epsilon = s->domain->epsilon;
-    if (norm_alone && !is_about_one_input(bound)) asked.layer = NULL;
+    if (norm_alone && !tl_bound_is_about_one_input(bound)) asked.layer = NULL;
     return tl_bound_evaluate(bound, &asked, value, err);
 }
 

@@ -56,11 +56,6 @@ static json_t *bound_row(const tl_bound *bound, const tl_bound_value *value, boo
     return NULL;
 }
 
-bool tl_bound_is_about_one_input(const tl_bound *bound)
-{
-    return bound->scope == TL_SCOPE_LOCAL || bound->scope == TL_SCOPE_FROBENIUS;
-}
-
 /* A bound about one input closes no search over inputs. */
 static bool closes(const tl_experiment *ex, const tl_bound *bound, const tl_cell *cell)
 {

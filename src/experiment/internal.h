@@ -221,9 +221,6 @@ TL_MUST_USE tl_status tl_conjectures_read(tl_experiment *ex, const config_settin
 TL_MUST_USE tl_status tl_conjecture_value(const tl_bound *bound, const tl_bound_query *query,
                                           tl_bound_value *value, tl_error *err);
 
-/* At one X, or on a ball around it: silent about other inputs. */
-bool tl_bound_is_about_one_input(const tl_bound *bound);
-
 typedef struct {
     const char *key; /* of the registry; NULL: none applies */
     double log_value;
