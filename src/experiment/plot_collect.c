@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiment/plot.h"
+#include "tightlip/file.h"
 
 void tl_curve_clear(tl_curve *curve)
 {
@@ -113,17 +114,17 @@ static void insert_point(tl_curve *curve, double x, double y, uint64_t draw)
     curve->draw[i] = draw;
 }
 
-/* FNV-1a of the row's seed and image. */
+/* A hash of the row's seed and image. */
 static uint64_t draw_of(const tl_table *table, size_t row)
 {
     static const char *const columns[] = {"seed", "image"};
-    uint64_t hash = 0xcbf29ce484222325;
+    uint64_t hash = TL_FILE_HASH_BEGIN;
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const size_t col = tl_table_column(table, columns[i]);
         const char *text = col == SIZE_MAX ? "" : tl_table_at(table, row, col);
-        for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-        hash = (hash ^ 255) * 0x100000001b3;
+        hash = tl_file_hash_on(hash, text, strlen(text));
+        hash = tl_file_hash_on(hash, "\xff", 1);
     }
     return hash;
 }
