@@ -6,6 +6,7 @@
 #include "bounds/internal.h"
 #include "support/bound_query.h"
 #include "support/reference_table.h"
+#include "support/tent.h"
 
 Test(bounds_sharp, table_is_reached_and_improved)
 {
@@ -93,17 +94,6 @@ Test(bounds_sharp, branch_and_bound)
     problem.ceiling = (double)INFINITY;
     problem.floor = 3;
     cr_expect_float_eq(tl_bounds_box_max(&problem), 3, 1.5);
-}
-
-/* A tent of height 2 whose top is at a number and a whole number, at its nearest to the top. */
-static double tent(const void *context, const double *lo, const double *hi)
-{
-    const double *top = context;
-    double height = 2;
-
-    for (int i = 0; i < 2; i++)
-        height -= fmax(fmax(lo[i] - top[i], top[i] - hi[i]), 0) / (1 + 3 * i);
-    return height;
 }
 
 /* Wherever the top is, right beside a middle too, no split leaves it out. */

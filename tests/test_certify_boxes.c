@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "certify/boxes.h"
+#include "support/tent.h"
 #include "support/witness_text.h"
 
 /* log of the bound `key` of a row by both writings; false where it does not apply. */
@@ -85,17 +86,6 @@ Test(certify_boxes, rows_whose_logits_are_smaller)
         tl_certificate_clear(&balls);
         tl_problem_clear(&problem);
     }
-}
-
-/* A tent of height 2 whose top is at a number and a whole number, at its nearest to the top. */
-static double tent(const void *context, const double *lo, const double *hi)
-{
-    const double *top = context;
-    double height = 2;
-
-    for (int i = 0; i < 2; i++)
-        height -= fmax(fmax(lo[i] - top[i], top[i] - hi[i]), 0) / (1 + 3 * i);
-    return height;
 }
 
 /* Wherever the top is, no budget leaves it out, nor are boxes forgotten that were thrown away. */
