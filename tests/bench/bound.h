@@ -151,7 +151,8 @@ static inline bound_count bound_evaluation(size_t atoms, size_t width, size_t mo
     const double all = set + split + gradient + (written ? 4.0 * md * md : 0.0);
     bound_count b = {0};
     b.work[BOUND_ADD] = b.work[BOUND_MULTIPLY] = 0.5 * all;
-    b.work[BOUND_EXP] = m * m + m + 1.0; /* the last: the logarithm of the norm */
+    /* all but the largest of a row, masses but the first, and the logarithm of the norm */
+    b.work[BOUND_EXP] = m * (m - 1.0) + (m - 1.0) + 1.0;
     b.work[BOUND_DIVIDE] = 2.0 * m;
     bound_dot(&b, 2.0, d);
     bound_sum(&b, 2.0, m); /* the largest, the sum */
