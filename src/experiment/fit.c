@@ -4,6 +4,7 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_fit.h>
+#include <gsl/gsl_statistics_double.h>
 
 #include "experiment/plot.h"
 
@@ -72,13 +73,9 @@ static size_t slopes_of(const drawn *point, size_t count, double *x, double *y)
 
 static void interval_over_draws(const double *slope, size_t draws, tl_line *out)
 {
-    double mean = 0, squares = 0;
-
-    for (size_t i = 0; i < draws; i++) mean += slope[i] / (double)draws;
-    for (size_t i = 0; i < draws; i++) squares += (slope[i] - mean) * (slope[i] - mean);
-    out->slope = mean;
+    out->slope = gsl_stats_mean(slope, 1, draws);
     out->half = gsl_cdf_tdist_Pinv(0.975, (double)(draws - 1)) *
-                sqrt(squares / (double)(draws - 1) / (double)draws);
+                gsl_stats_sd_m(slope, 1, draws, out->slope) / sqrt((double)draws);
 }
 
 bool tl_fit_interval(const tl_curve *curve, tl_line *out)
