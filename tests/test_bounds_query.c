@@ -159,3 +159,47 @@ Test(bounds_query, bad_input_is_refused)
     tl_measure_free(out);
     tl_layer_free(layer);
 }
+
+/* epsilon at the centre of a Frobenius ball only, for every bound that knows what to do with it;
+ * the layer of a searched A for bounds about one input and conjectures only. */
+Test(bounds_query, what_a_bound_is_asked_about)
+{
+    const double x[4] = {0.5, 0, 0, 1}, moved[4] = {0.5, 0, 0, 1.25}, A[4] = {1, 0, 0, -1};
+    const uint64_t once[2] = {1, 1}, twice[2] = {1, 2};
+    const tl_bound conjecture = {.scope = TL_SCOPE_BALL, .provenance = TL_PROVENANCE_CONJECTURE};
+    const tl_bound *lofast = tl_bound_find("lofast"), *whole = tl_bound_find("local-ball"),
+                   *sharp = tl_bound_find("sharp");
+    tl_measure *centre = NULL, *same = NULL, *other[2] = {NULL, NULL};
+    tl_domain *ball = NULL, *plain_ball = NULL;
+    tl_layer *layer = NULL;
+
+    cr_assert_eq(tl_layer_alloc_av(&layer, 2, 2, A, A), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&centre, 2, 2, x, once, NULL, NULL), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&same, 2, 2, x, once, NULL, NULL), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&other[0], 2, 2, moved, once, NULL, NULL), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&other[1], 2, 2, x, twice, NULL, NULL), TL_OK);
+    cr_assert_eq(tl_domain_alloc_frobenius(&ball, centre, 0.5, NULL), TL_OK);
+    cr_assert_eq(tl_domain_alloc_ball(&plain_ball, 2, 2, NULL, NULL), TL_OK);
+    const tl_bound_query q = {.layer = layer, .measure = same};
+    cr_expect_eq(tl_bound_query_about(&q, lofast, ball, false).epsilon, 0.5);
+    cr_expect_eq(tl_bound_query_about(&q, lofast, ball, false).measure, same);
+    cr_expect_eq(tl_bound_query_about(&q, lofast, plain_ball, false).epsilon, 0);
+    cr_expect_eq(tl_bound_query_about(&q, lofast, NULL, false).epsilon, 0);
+    for (int i = 0; i < 2; i++) {
+        const tl_bound_query away = {.layer = layer, .measure = other[i]};
+        cr_expect_eq(tl_bound_query_about(&away, lofast, ball, false).epsilon, 0, "row %d", i);
+        cr_expect_eq(tl_bound_query_about(&away, whole, ball, false).epsilon, 0.5, "row %d", i);
+        cr_expect_eq(tl_bound_query_about(&away, whole, ball, false).measure, ball->around);
+    }
+    cr_expect_null(tl_bound_query_about(&q, sharp, ball, true).layer);
+    cr_expect_null(tl_bound_query_about(&q, sharp, NULL, true).layer);
+    cr_expect_eq(tl_bound_query_about(&q, sharp, ball, false).layer, layer);
+    cr_expect_eq(tl_bound_query_about(&q, lofast, ball, true).layer, layer);
+    cr_expect_eq(tl_bound_query_about(&q, &conjecture, ball, true).layer, layer);
+    tl_domain_free(plain_ball);
+    tl_domain_free(ball);
+    for (int i = 0; i < 2; i++) tl_measure_free(other[i]);
+    tl_measure_free(same);
+    tl_measure_free(centre);
+    tl_layer_free(layer);
+}

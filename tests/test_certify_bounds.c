@@ -113,7 +113,7 @@ static double log_double(const tl_problem *problem, const tl_bound *bound)
     }
     cr_assert_eq(
         tl_bound_query_domain(&query, head, problem->layer, problem->measure, domain, NULL), TL_OK);
-    tl_bound_query asked = tl_bound_query_about(&query, bound, domain);
+    tl_bound_query asked = tl_bound_query_about(&query, bound, domain, false);
     asked.epsilon = domain->epsilon;
     cr_assert_eq(tl_bound_evaluate(bound, &asked, &value, NULL), TL_OK);
     cr_assert(value.applicable);

@@ -61,7 +61,7 @@ static void expect_below_bounds(const tl_domain *domain, const tl_search_result 
     cr_assert_eq(tl_bound_query_domain(&query, &head, r->layer, r->measure, domain, NULL), TL_OK);
     for (size_t i = 0; i < tl_bound_count(); i++) {
         const tl_bound *bound = tl_bound_at(i);
-        const tl_bound_query asked = tl_bound_query_about(&query, bound, domain);
+        const tl_bound_query asked = tl_bound_query_about(&query, bound, domain, false);
         tl_bound_value value;
         cr_assert_eq(tl_bound_evaluate(bound, &asked, &value, NULL), TL_OK);
         if (!value.applicable || bound->norm != TL_NORM_2 ||

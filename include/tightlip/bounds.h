@@ -127,10 +127,13 @@ TL_MUST_USE tl_status tl_bound_query_init(tl_bound_query *query, tl_head_facts *
 TL_MUST_USE tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts *head,
                                             const tl_layer *layer, const tl_measure *measure,
                                             const tl_domain *domain, tl_error *err);
-/* The query to ask `bound` with, of an input in that domain: for a bound on a whole Frobenius ball
- * it is about the centre X0 of a domain that is such a ball. Borrows from both. */
+/* The query to ask `bound` with, of an input in that domain (NULL: all that is known is in
+ * `query`). In a Frobenius ball a bound on the whole of it is about its centre X0, and at that very
+ * input epsilon is known to bounds on moves from there. any_a: A was searched, and a bound must
+ * hold for every A of that norm, not for the one found: only bounds about one input, and
+ * conjectures, see the layer. Borrows from all. Cost: O(m d), a comparison. */
 tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
-                                    const tl_domain *domain);
+                                    const tl_domain *domain, bool any_a);
 
 /* Kind l2 in the coordinates of its one head, U = V A = I (src/bounds/README.md section 16), over
  * n >= 1 tokens in R^width, anywhere: a layer of which only the facts are known. n is rounded up

@@ -23,13 +23,30 @@ tl_status tl_bound_query_domain(tl_bound_query *query, tl_head_facts *head, cons
     return status;
 }
 
-tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
-                                    const tl_domain *domain)
+/* Token by token, copies too; a Frobenius ball is of finitely many. */
+static bool is_centre(const tl_measure *mu, const tl_measure *around)
 {
+    if (!mu || !mu->count || mu->m != around->m || mu->d != around->d) return false;
+    for (size_t k = 0; k < mu->m; k++)
+        if (mu->count[k] != around->count[k]) return false;
+    for (size_t i = 0; i < mu->m * mu->d; i++)
+        if (mu->x[i] < around->x[i] || mu->x[i] > around->x[i]) return false;
+    return true;
+}
+
+tl_bound_query tl_bound_query_about(const tl_bound_query *query, const tl_bound *bound,
+                                    const tl_domain *domain, bool any_a)
+{
+    const bool frobenius = domain && domain->around;
     tl_bound_query about = *query;
 
-    if (!domain->around || !bound->whole_ball) return about;
-    about.measure = domain->around;
-    about.epsilon = domain->epsilon;
+    if (frobenius && bound->whole_ball) about.measure = domain->around;
+    if (frobenius && (bound->whole_ball || is_centre(query->measure, domain->around)))
+        about.epsilon = domain->epsilon;
+    /* Matrices of the A that was found say nothing of the other A; a conjecture may speak of the
+     * witness. */
+    if (any_a && !tl_bound_is_about_one_input(bound) &&
+        bound->provenance != TL_PROVENANCE_CONJECTURE)
+        about.layer = NULL;
     return about;
 }

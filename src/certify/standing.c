@@ -29,25 +29,13 @@ static tl_status try_unmasked(const tl_bound_query *query, tl_certified_bound *r
     return status;
 }
 
-static bool is_centre(const tl_measure *mu, const tl_measure *around)
-{
-    if (!around || !mu->count || mu->m != around->m || mu->d != around->d) return false;
-    for (size_t k = 0; k < mu->m; k++)
-        if (mu->count[k] != around->count[k]) return false;
-    for (size_t i = 0; i < mu->m * mu->d; i++)
-        if (mu->x[i] < around->x[i] || mu->x[i] > around->x[i]) return false;
-    return true;
-}
-
 static tl_status fill_row(const tl_certify_run *run, const tl_bound_query *query,
                           tl_certified_bound *row, double *log_value)
 {
     const char *against = run->settings.against;
     const bool named = against && strcmp(row->bound->key, against) == 0;
-    tl_bound_query asked = tl_bound_query_about(query, row->bound, run->domain);
+    const tl_bound_query asked = tl_bound_query_about(query, row->bound, run->domain, false);
     tl_bound_value value;
-    /* A bound on moves from the centre of a Frobenius ball bounds the norm there. */
-    if (is_centre(query->measure, run->domain->around)) asked.epsilon = run->domain->epsilon;
     tl_status status = tl_bound_evaluate(row->bound, &asked, &value, NULL);
 
     row->counts = named || row->bound->provenance != TL_PROVENANCE_REFUTED;

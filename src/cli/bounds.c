@@ -55,7 +55,7 @@ static tl_status alloc_rows(tl_cli_bound_row **rows, const tl_bound_query *query
     if (*rows == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu bounds", count);
     for (size_t i = 0; i < count && status == TL_OK; i++) {
         const tl_bound *bound = tl_bound_at(i);
-        const tl_bound_query asked = domain ? tl_bound_query_about(query, bound, domain) : *query;
+        const tl_bound_query asked = tl_bound_query_about(query, bound, domain, false);
         (*rows)[i].bound = bound;
         status = tl_bound_evaluate(bound, &asked, &(*rows)[i].value, err);
     }

@@ -77,18 +77,10 @@ static tl_status find_bounds(const attack_report *report, attack_row *row, tl_er
 {
     tl_domain *ball = NULL;
     const tl_problem *p = &report->problem;
-    tl_head_facts *head = calloc(p->layer->heads, sizeof *head);
-    tl_bound_query query;
     tl_status status = tl_domain_alloc_frobenius(&ball, p->measure, row->epsilon, err);
 
-    if (status == TL_OK && head == NULL) status = tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (status == TL_OK)
-        status = tl_bound_query_domain(&query, head, p->layer, p->measure, ball, err);
-    if (status == TL_OK) {
-        query.epsilon = row->epsilon; /* moves from the tokens themselves */
-        status = tl_cli_bounds_alloc(&row->rows, &query, NULL, err);
-    }
-    free(head);
+        status = tl_cli_bounds_at(&row->rows, p->layer, p->measure, ball, NULL, err);
     tl_domain_free(ball);
     for (size_t i = 0; status == TL_OK && row->rows[i].bound; i++)
         if (tl_cli_bound_covers(&row->rows[i]) &&

@@ -22,12 +22,8 @@ typedef struct {
 static tl_status evaluate(const setting *s, const tl_bound *bound, bool norm_alone,
                           tl_bound_value *value, tl_error *err)
 {
-    tl_bound_query asked = s->domain ? tl_bound_query_about(s->query, bound, s->domain) : *s->query;
+    const tl_bound_query asked = tl_bound_query_about(s->query, bound, s->domain, norm_alone);
 
-    /* An attack starts from the centre of its ball, where bounds on moves from there apply. */
-    if (s->domain && s->domain->around && json_object_get(s->record, "attack"))
-        asked.epsilon = s->domain->epsilon;
-    if (norm_alone && !tl_bound_is_about_one_input(bound)) asked.layer = NULL;
     return tl_bound_evaluate(bound, &asked, value, err);
 }
 

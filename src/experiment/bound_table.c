@@ -82,18 +82,13 @@ static tl_status add_row(const tl_experiment *ex, const tl_bound *bound, const t
                          const tl_bound_query *query, double log_lower, tl_bound_table *out,
                          tl_error *err)
 {
-    tl_bound_query asked = tl_bound_query_about(query, bound, cell->domain);
+    const tl_bound_query asked =
+        tl_bound_query_about(query, bound, cell->domain, cell->attention.worst_a);
     tl_bound_value value = {0};
     tl_status s;
     bool comparable = bound->norm == ex->norm, violated;
     const bool conjecture = bound->provenance == TL_PROVENANCE_CONJECTURE;
 
-    /* An attack starts from the centre of its ball, where bounds on moves from there apply. */
-    if (ex->attack.on && cell->domain->around) asked.epsilon = cell->domain->epsilon;
-    /* Matrices of the A that was found say nothing of the other A; a conjecture may speak of the
-     * witness. */
-    if (cell->attention.worst_a && !tl_bound_is_about_one_input(bound) && !conjecture)
-        asked.layer = NULL;
     if (conjecture) {
         s = tl_conjecture_value(bound, &asked, &value, err);
         if (s) return s;
