@@ -219,3 +219,64 @@ Test(experiment_cell, search_beside_tokens_records_both)
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }
+
+#define SEARCHED "search = { restarts = 1; evaluations = 1; }; domain = { kind = \"ball\"; };"
+
+/* The config read again beside a record says of A what the cell itself does. */
+static const struct {
+    const char *text;
+    size_t cells, searched;
+} of_a[] = {
+    {"attention = { d = 2; A = \"worst\"; V = \"identity\"; };" SEARCHED
+     "sweep = { variable = \"R\"; values = (1.0, 2.0); };",
+     2, 2},
+    {"attention = { d = 2; A = { preset = \"worst\"; }; V = \"identity\"; };" SEARCHED
+     "sweep = { variable = \"R\"; values = (1.0, 2.0); };",
+     2, 2},
+    {"attention = { d = 2; A = \"worst\"; V = \"identity\"; };" SEARCHED
+     "sweep = ( { variable = \"A\"; values = (\"worst\", \"identity\"); },"
+     "{ variable = \"R\"; values = (1.0, 2.0); } );",
+     4, 2},
+    {"attention = { d = 2; V = \"identity\"; };" SEARCHED
+     "sweep = ( { variable = \"A\"; values = (1.0, 2.0); },"
+     "{ variable = \"R\"; values = (1.0, 2.0); } );",
+     4, 0},
+    {"attention = { d = 2; A = \"${how}st\"; V = \"identity\"; };" SEARCHED
+     "sweep = ( { variable = \"how\"; values = (\"wor\"); },"
+     "{ variable = \"R\"; values = (1.0, 2.0); } );",
+     2, 2},
+    {"attention = ( { name = \"a\"; d = 2; A = \"worst\"; V = \"identity\"; },"
+     "{ name = \"b\"; A = ([1.0, 0.0], [0.0, 2.0]); V = \"identity\"; },"
+     "{ name = \"c\"; heads = ( { Q = ([1.0]); K = ([1.0]); V = ([1.0]); } ); } );" SEARCHED
+     "sweep = ( { variable = \"attention\"; values = (\"a\", \"b\", \"c\"); },"
+     "{ variable = \"R\"; values = (1.0, 2.0); } );",
+     6, 2},
+};
+
+Test(experiment_cell, a_record_and_the_manifest_say_whether_A_was_searched)
+{
+    for (size_t k = 0; k < sizeof of_a / sizeof *of_a; k++) {
+        scratch dir;
+        char text[1200];
+        size_t searched = 0;
+
+        cr_assert(scratch_init(&dir));
+        (void)snprintf(text, sizeof text, "name = \"t\"; %s", of_a[k].text);
+        tl_experiment *ex = experiment_from(&dir, text);
+        json_t *manifest = tl_manifest_make(ex, 1);
+        cr_assert_eq(ex->cells, of_a[k].cells, "row %zu", k);
+        for (size_t i = 0; i < ex->cells; i++) {
+            tl_cell *cell = experiment_cell(ex, i);
+            json_t *record = json_pack("{s:o}", "variables", tl_record_variables(ex, i));
+            searched += cell->attention.worst_a;
+            cr_expect_eq(tl_record_searched_a(manifest, record), cell->attention.worst_a,
+                         "row %zu, cell %zu", k, i);
+            json_decref(record);
+            tl_cell_free(cell);
+        }
+        cr_expect_eq(searched, of_a[k].searched, "row %zu: %zu", k, searched);
+        json_decref(manifest);
+        tl_experiment_free(ex);
+        scratch_clear(&dir);
+    }
+}

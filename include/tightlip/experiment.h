@@ -5,6 +5,7 @@
 #ifndef TIGHTLIP_EXPERIMENT_H
 #define TIGHTLIP_EXPERIMENT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -101,6 +102,11 @@ TL_MUST_USE tl_status tl_experiment_help(const tl_experiment *experiment,
 TL_MUST_USE tl_status tl_experiment_merge(const tl_experiment *experiment,
                                           const char *const *directories, size_t count,
                                           const tl_run_options *options, tl_error *err);
+
+/* Whether the A of a cell was searched, so that the ball and mean field bounds of its record hold
+ * for every A of that norm: as the config in the manifest and the variables of the record say. Both
+ * are borrowed, the manifest as tl_experiment_run leaves it. */
+bool tl_record_searched_a(const json_t *manifest, const json_t *record);
 
 /* Least squares of y on x. With logarithms on both axes slope is an exponent. */
 typedef struct {

@@ -7,12 +7,17 @@
 #include "tightlip/certify.h"
 #include "tightlip/model.h"
 
+/* The A that the bounds of a record are about: the one of its witness, or, where A was searched,
+ * every one of that norm. */
+typedef enum { CLI_A_GIVEN, CLI_A_SEARCHED, CLI_A_UNKNOWN } tl_cli_a;
+
 typedef struct {
     char *label;       /* the file, or "DIR/cells.ndjson:CELL" */
     char *certificate; /* where a certificate would be written */
     char *data;        /* the directory of the files that the document refers to */
     json_t *document;  /* the problem; NULL: unreadable, as `error` says */
     json_t *record;    /* that the problem is the witness of; NULL: of none */
+    tl_cli_a a;        /* of the record, unknown where its manifest is missing */
     tl_error error;
 } tl_cli_item;
 
@@ -38,7 +43,7 @@ void tl_cli_items_clear(tl_cli_items *items);
 /* What a record publishes that its witness does not bear out. */
 typedef struct {
     json_t *differs; /* list of {"at", "expected", "found"}, owned; NULL: out of memory */
-    size_t skipped;  /* bounds that cannot be computed again: conjectures, or an unknown domain */
+    size_t skipped;  /* bounds not computed again: conjectures; an unknown domain, or A */
 } tl_cli_findings;
 
 /* verify_record.c: numbers must agree to a relative 1e-9, and what is called certified must not lie
@@ -61,7 +66,7 @@ void tl_cli_record_check_ratios(const json_t *record, tl_cli_findings *out);
 /* verify_bounds.c: the bounds and ratios of the record, in double precision. Errors: TL_ERR_MEMORY,
  * those of tl_bound_evaluate. Cost: that of the bounds. */
 TL_MUST_USE tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem,
-                                                 tl_cli_findings *out, tl_error *err);
+                                                 tl_cli_a a, tl_cli_findings *out, tl_error *err);
 TL_MUST_USE tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star *star,
                                                tl_cli_findings *out, tl_error *err);
 

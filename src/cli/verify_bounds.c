@@ -16,16 +16,8 @@ typedef struct {
     const tl_bound_query *query;
     const tl_problem *problem; /* NULL: of a star */
     tl_domain *domain;         /* NULL: of a star */
+    tl_cli_a a;
 } setting;
-
-/* norm_alone: as of a searched A, whose found value says nothing of the others. */
-static tl_status evaluate(const setting *s, const tl_bound *bound, bool norm_alone,
-                          tl_bound_value *value, tl_error *err)
-{
-    const tl_bound_query asked = tl_bound_query_about(s->query, bound, s->domain, norm_alone);
-
-    return tl_bound_evaluate(bound, &asked, value, err);
-}
 
 /* A bound that is a search in doubles may end a little elsewhere in balls: asked for only then. */
 static tl_status check_certified(const setting *s, const json_t *row, const tl_bound *bound,
@@ -49,8 +41,7 @@ static tl_status check_certified(const setting *s, const json_t *row, const tl_b
     return TL_OK;
 }
 
-static tl_status check_row(const setting *s, const json_t *row, bool norm_alone,
-                           tl_cli_findings *out, tl_error *err)
+static tl_status check_row(const setting *s, const json_t *row, tl_cli_findings *out, tl_error *err)
 {
     const char *key = json_string_value(json_object_get(row, "key"));
     const char *provenance = json_string_value(json_object_get(row, "provenance"));
@@ -66,52 +57,25 @@ static tl_status check_row(const setting *s, const json_t *row, bool norm_alone,
                              json_object_get(row, "key"));
         return TL_OK;
     }
-    const tl_status status = evaluate(s, bound, norm_alone, &value, err);
+    if (s->a == CLI_A_UNKNOWN && !tl_bound_is_about_one_input(bound)) {
+        out->skipped++;
+        return TL_OK;
+    }
+    const tl_bound_query asked =
+        tl_bound_query_about(s->query, bound, s->domain, s->a == CLI_A_SEARCHED);
+    const tl_status status = tl_bound_evaluate(bound, &asked, &value, err);
     if (status != TL_OK) return status;
     tl_cli_record_check_bound(row, key, &value, out);
     return check_certified(s, row, bound, &value, out, err);
 }
 
-static tl_status check_rows(const setting *s, bool norm_alone, tl_cli_findings *out, tl_error *err)
+static tl_status check_bounds(const setting *s, tl_cli_findings *out, tl_error *err)
 {
     const json_t *rows = json_object_get(s->record, "bounds");
     tl_status status = TL_OK;
 
-    *out = (tl_cli_findings){.differs = json_array()};
     for (size_t i = 0; i < json_array_size(rows) && status == TL_OK; i++)
-        status = check_row(s, json_array_get(rows, i), norm_alone, out, err);
-    return status;
-}
-
-/* A bound for a searched A knows only its norm, and no record says which of both it holds: where it
- * was searched, the reading that fits better counts. That of the norm alone is cheap. */
-static tl_status check_readings(const setting *s, bool searched, tl_cli_findings *out,
-                                tl_error *err)
-{
-    tl_cli_findings given;
-    tl_status status = check_rows(s, searched, out, err);
-
-    if (status != TL_OK || !searched || json_array_size(out->differs) == 0) return status;
-    status = check_rows(s, false, &given, err);
-    if (json_array_size(given.differs) < json_array_size(out->differs)) {
-        const tl_cli_findings alone = *out;
-        *out = given;
-        given = alone;
-    }
-    json_decref(given.differs);
-    return status;
-}
-
-static tl_status check_bounds(const setting *s, bool searched, tl_cli_findings *out, tl_error *err)
-{
-    tl_cli_findings rows;
-    tl_status status = check_readings(s, searched, &rows, err);
-
-    if (status == TL_OK &&
-        (!out->differs || !rows.differs || json_array_extend(out->differs, rows.differs) != 0))
-        status = tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    out->skipped += rows.skipped;
-    json_decref(rows.differs);
+        status = check_row(s, json_array_get(rows, i), out, err);
     if (status == TL_OK) tl_cli_record_check_ratios(s->record, out);
     return status;
 }
@@ -132,13 +96,11 @@ static tl_domain *domain_of(const json_t *record, const tl_problem *problem, tl_
     return fabs((*own)->radius - radius) <= 4 * DBL_EPSILON * radius ? *own : NULL;
 }
 
-tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem,
+tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem, tl_cli_a a,
                                      tl_cli_findings *out, tl_error *err)
 {
     const size_t rows = json_array_size(json_object_get(record, "bounds"));
     const tl_layer *layer = problem->layer;
-    const json_t *lower = json_object_get(record, "lower");
-    const bool searched = layer->heads == 1 && json_object_get(lower, "evaluations") != NULL;
     tl_head_facts *head = calloc(layer->heads, sizeof *head);
     tl_bound_query query;
     tl_domain *own = NULL;
@@ -146,10 +108,11 @@ tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *pro
 
     if (status == TL_OK && rows > 0) {
         tl_domain *domain = domain_of(record, problem, &own);
-        const setting s = {.record = record, .query = &query, .problem = problem, .domain = domain};
+        const setting s = {
+            .record = record, .query = &query, .problem = problem, .domain = domain, .a = a};
         if (domain &&
             tl_bound_query_domain(&query, head, layer, problem->measure, domain, NULL) == TL_OK)
-            status = check_bounds(&s, searched, out, err);
+            status = check_bounds(&s, out, err);
         else
             out->skipped += rows;
     }
@@ -166,5 +129,5 @@ tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star
     const setting s = {.record = record, .query = &query};
 
     tl_bound_query_identity(&query, &head, star->n, star->n - star->centre + 1);
-    return check_bounds(&s, false, out, err);
+    return check_bounds(&s, out, err);
 }

@@ -21,7 +21,7 @@ static tl_status check_record(const tl_cli_item *item, const tl_problem *problem
 {
     if (!item->record || c->verdict == TL_VERDICT_OUTSIDE) return TL_OK;
     tl_cli_record_check_lower(item->record, c, same, out);
-    return tl_cli_record_check_bounds(item->record, problem, out, why);
+    return tl_cli_record_check_bounds(item->record, problem, item->a, out, why);
 }
 
 static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "tightlip/certify.h"
+#include "tightlip/experiment.h"
 #include "tightlip/problem.h"
 
 static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -103,10 +104,24 @@ static tl_status add_file(tl_cli_items *items, const char *path, bool among_othe
     return status;
 }
 
-/* One line of cells.ndjson; data: where its references point. */
-static tl_status add_record(tl_cli_items *items, const char *dir, const char *data,
-                            const char *path, const char *line, size_t length, size_t number,
-                            tl_error *err)
+/* The records of a results directory. */
+typedef struct {
+    const char *dir, *path; /* path: of cells.ndjson */
+    json_t *manifest;       /* NULL: none that can be read */
+    char *data;             /* where references of the records point */
+} results;
+
+/* Only a search finds an A, and that of one head. */
+static tl_cli_a a_of(const json_t *manifest, const json_t *record)
+{
+    if (!json_object_get(json_object_get(record, "lower"), "evaluations")) return CLI_A_GIVEN;
+    if (!manifest) return CLI_A_UNKNOWN;
+    return tl_record_searched_a(manifest, record) ? CLI_A_SEARCHED : CLI_A_GIVEN;
+}
+
+/* One line of cells.ndjson. */
+static tl_status add_record(tl_cli_items *items, const results *from, const char *line,
+                            size_t length, size_t number, tl_error *err)
 {
     tl_error why = {TL_OK, ""};
     json_error_t error;
@@ -114,34 +129,29 @@ static tl_status add_record(tl_cli_items *items, const char *dir, const char *da
     json_t *witness = json_object_get(record, "witness");
 
     if (record == NULL) {
-        (void)tl_fail(&why, TL_ERR_PARSE, "%s: line %zu, column %d: %s", path, number, error.column,
-                      error.text);
-        return append(items, format("%s:%zu", path, number),
-                      format("%s/cells.%zu.certificate.json", dir, number), data, NULL, NULL, &why,
-                      err);
-    }
-    if (!json_is_object(witness)) {
+        (void)tl_fail(&why, TL_ERR_PARSE, "%s: line %zu, column %d: %s", from->path, number,
+                      error.column, error.text);
+    } else if (!json_is_object(witness)) {
         items->bare++;
         json_decref(record);
         return TL_OK;
     }
-    json_incref(witness);
-    return append(items, format("%s:%zu", path, number),
-                  format("%s/cells.%zu.certificate.json", dir, number), data, witness, record, NULL,
-                  err);
+    const tl_cli_a a = a_of(from->manifest, record);
+    const tl_status status =
+        append(items, format("%s:%zu", from->path, number),
+               format("%s/cells.%zu.certificate.json", from->dir, number), from->data,
+               json_incref(witness), record, record ? NULL : &why, err);
+    if (status == TL_OK) items->item[items->count - 1].a = a;
+    return status;
 }
 
-/* As the manifest says, or the directory itself; owned by the caller. */
-static char *data_directory(const char *dir)
+static json_t *load_manifest(const char *dir)
 {
     char *path = format("%s/manifest.json", dir);
     json_t *manifest = path != NULL ? json_load_file(path, 0, NULL) : NULL;
-    const char *data = json_string_value(json_object_get(manifest, "data"));
-    char *out = data != NULL ? format("%s/%s", dir, data) : format("%s", dir);
 
-    json_decref(manifest);
     free(path);
-    return out;
+    return manifest;
 }
 
 static tl_status add_records(tl_cli_items *items, const char *dir, const char *path, tl_error *err)
@@ -154,16 +164,19 @@ static tl_status add_records(tl_cli_items *items, const char *dir, const char *p
     if (in == NULL && errno == ENOENT) return TL_OK;
     if (in == NULL)
         return tl_fail(err, TL_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    char *data = data_directory(dir);
-    if (data == NULL) status = out_of_memory(err);
+    results from = {.dir = dir, .path = path, .manifest = load_manifest(dir)};
+    const char *data = json_string_value(json_object_get(from.manifest, "data"));
+    from.data = data != NULL ? format("%s/%s", dir, data) : format("%s", dir);
+    if (from.data == NULL) status = out_of_memory(err);
     for (size_t number = 1; status == TL_OK; number++) {
         ssize_t length = getline(&line, &size, in);
         if (length < 0) break;
-        status = add_record(items, dir, data, path, line, (size_t)length, number, err);
+        status = add_record(items, &from, line, (size_t)length, number, err);
     }
     if (status == TL_OK && ferror(in)) status = tl_fail(err, TL_ERR_IO, "%s: reading failed", path);
     free(line);
-    free(data);
+    free(from.data);
+    json_decref(from.manifest);
     (void)fclose(in);
     return status;
 }

@@ -10,6 +10,8 @@
 typedef struct tl_bindings tl_bindings;
 typedef struct tl_value tl_value;
 
+#define TL_MATRIX_WORST "worst" /* A is searched */
+
 typedef struct {
     size_t rows, cols;
     double *a; /* owned */

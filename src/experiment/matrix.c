@@ -149,7 +149,7 @@ tl_status tl_matrix_preset(const tl_bindings *b, const config_setting_t *at, con
                            uint64_t seed, const tl_matrix_context *context, tl_matrix *out,
                            tl_error *err)
 {
-    static const char *const names[] = {"identity", "minus-identity", "worst", "random",
+    static const char *const names[] = {"identity", "minus-identity", TL_MATRIX_WORST, "random",
                                         "rotation"};
     size_t d = context->d, k = 0;
     tl_status s = TL_OK;

@@ -99,6 +99,7 @@ def false_records(program, tmp):
             lines.append(json.dumps(record))
         (tmp / "false").mkdir(exist_ok=True)
         (tmp / "false/cells.ndjson").write_text("\n".join(lines) + "\n")
+        shutil.copy(tmp / name / "manifest.json", tmp / "false")
         code, out, err = call(program, "verify", tmp / "false")
         said = out.splitlines()
         yield expect(name, (code, out, err), 3, "cells.ndjson:2: confirmed",
@@ -112,6 +113,26 @@ def false_records(program, tmp):
     items = json.loads(out)
     yield [] if code == 3 and items[1]["verdict"] == "record differs" and items[0]["differs"] == [] and \
         items[1]["differs"][0]["at"] == "record.ratio_log10" else [f"--json: exit code {code}, {out[:600]}"]
+
+
+def whose_a(program, tmp):
+    """Whether the bounds are of the A that was found is what the config in the manifest says; without
+    one, bounds on a ball are not computed again."""
+    for records, manifest in (("worst", "given"), ("given", "worst")):
+        where = tmp / f"{records} as {manifest}"
+        where.mkdir()
+        shutil.copy(tmp / records / "cells.ndjson", where)
+        answer = call(program, "verify", where)
+        yield expect(where.name, answer, 0, err="2 witnesses, 2 confirmed; ") + \
+            expect(where.name, answer, 0, err=" bounds not computed again")
+        shutil.copy(tmp / records / "manifest.json", where)
+        answer = call(program, "verify", where)
+        yield expect(where.name, answer, 0, err="2 witnesses, 2 confirmed\n")
+        shutil.copy(tmp / manifest / "manifest.json", where)
+        answer = call(program, "verify", where)
+        yield expect(where.name, answer, 3, "bound numerical-range.applicable: expected "
+                     + ("true, found false" if records == "worst" else "false, found true"),
+                     "2 whose record differs")
 
 
 def unwritten_certificates(program, tmp):
@@ -161,7 +182,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         make(program, tmp)
-        for test in (false_records, unwritten_certificates, damaged_plots):
+        for test in (false_records, whose_a, unwritten_certificates, damaged_plots):
             for wrong in test(program, tmp):
                 passed += not wrong
                 failed += bool(wrong)
