@@ -54,8 +54,9 @@ TL_MUST_USE tl_status tl_problem_from_json(const json_t *root, const char *where
 /* The same, but tokens may lie outside the domain: for those who check that themselves. */
 TL_MUST_USE tl_status tl_problem_from_json_anywhere(const json_t *root, const char *where,
                                                     tl_problem *out, tl_error *err);
-/* The document in a file, whatever it describes; *root is owned by the caller (json_decref).
- * Refused as by tl_problem_read: malformed JSON, duplicate keys, more than 2^31 bytes. */
+/* The document in a file, whatever it describes; *root is owned by the caller (json_decref), NULL
+ * where it fails. Refused as by tl_problem_read: malformed JSON, duplicate keys, more than 2^31
+ * bytes. */
 TL_MUST_USE tl_status tl_problem_load_json(const char *path, json_t **root, tl_error *err);
 /* A new document; reading it back gives every bit of the problem when numbers are dumped to 17
  * digits. Multiplicities that are all 1 are left out; a value past the double range is given by

@@ -190,11 +190,13 @@ tl_status tl_problem_load_json(const char *path, json_t **root, tl_error *err)
     source in = {.file = fopen(path, "rb"), .left = UINT64_C(1) << 31};
     json_error_t error;
 
+    *root = NULL;
     if (!in.file) return tl_fail(err, TL_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     *root = json_load_callback(read_some, &in, JSON_REJECT_DUPLICATES, &error);
     (void)fclose(in.file);
     if (in.reason || in.too_long) {
         json_decref(*root);
+        *root = NULL;
         return in.reason
                    ? tl_fail(err, TL_ERR_IO, "%s: reading failed: %s", path, strerror(in.reason))
                    : tl_fail(err, TL_ERR_LIMIT, "%s: expected at most 2^31 bytes", path);

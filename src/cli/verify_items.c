@@ -148,8 +148,9 @@ static tl_status add_record(tl_cli_items *items, const results *from, const char
 static json_t *load_manifest(const char *dir)
 {
     char *path = format("%s/manifest.json", dir);
-    json_t *manifest = path != NULL ? json_load_file(path, 0, NULL) : NULL;
+    json_t *manifest = NULL;
 
+    if (path != NULL && tl_problem_load_json(path, &manifest, NULL) != TL_OK) manifest = NULL;
     free(path);
     return manifest;
 }

@@ -94,16 +94,9 @@ static tl_status check(const json_t *manifest, const char *path, tl_error *err)
 
 tl_status tl_manifest_read(const char *path, json_t **manifest, tl_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    json_error_t where;
-    tl_status s = tl_file_read(path, &text, &size, err);
+    const tl_status s = tl_problem_load_json(path, manifest, err);
 
-    if (s) return s;
-    *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
-    free(text);
-    if (!*manifest) return tl_fail(err, TL_ERR_PARSE, "%s:%d: %s", path, where.line, where.text);
-    return check(*manifest, path, err);
+    return s ? s : check(*manifest, path, err);
 }
 
 /* Where the files that records refer to lie, as seen from the results. Nonzero when out of memory.

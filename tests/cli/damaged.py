@@ -167,6 +167,10 @@ def damaged_plots(program, tmp):
         (where / "manifest.json").write_text(json.dumps(edit(json.loads(manifest))))
         yield drawn(said) + expect(said, call(program, "report", where, "-o", tmp / "page.html"), 2,
                                    err="manifest.json: " + said)
+    (where / "manifest.json").write_text(manifest[:manifest.index("title")])
+    said = "manifest.json: line 5, column 2: "
+    yield drawn(said) + expect(said, call(program, "report", where, "-o", tmp / "page.html"), 2, err=said) + \
+        expect(said, call(program, "merge", "-o", tmp / "joined", tmp / "given.cfg", where), 2, err=said)
     (where / "manifest.json").write_text(manifest)
     records = (where / "cells.ndjson").read_text()
     (where / "cells.ndjson").write_text(records.splitlines(True)[0])
