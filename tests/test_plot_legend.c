@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/norm_symbol.h"
 #include "support/drawing.h"
 #include "tightlip/bounds.h"
 
@@ -247,6 +248,19 @@ Test(plot_legend, norms_have_real_subscripts)
     expect_in(script, "title 'largest row sum ‖J‖_∞' enhanced");
     expect_in(script, "title 'best input found'");
     free(script);
+    for (int norm = TL_NORM_2; norm <= TL_NORM_JT_F; norm++) {
+        const char *axis = tl_norm_axis((tl_norm)norm);
+        char plot[400], line[200];
+        (void)snprintf(plot, sizeof plot,
+                       PLOT(AXES "\"log\": \"\", \"y\": [\"lower\"], \"bounds\": [], "
+                                 "\"series\": [], \"ylabel\": \"%s\""),
+                       axis);
+        (void)snprintf(line, sizeof line, "set ylabel '%s' %s\n", axis,
+                       strchr(axis, '_') ? "enhanced" : "noenhanced");
+        script = drawing_script(plot, "n,lower_log10\n1,0\n2,1\n");
+        expect_in(script, line);
+        free(script);
+    }
 }
 
 Test(plot_legend, titles_break_between_their_parts)

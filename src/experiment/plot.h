@@ -51,6 +51,7 @@ typedef struct {
     size_t longest;     /* glyphs of an entry */
     size_t entries;     /* those with a title */
     size_t series_step; /* every which series has entries */
+    bool intervals;     /* some have a ± of their own */
     bool lone_points;   /* some lines have points of their own, which an entry explains */
 } tl_legend_layout;
 
@@ -131,13 +132,14 @@ bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, doub
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);
-/* The legend entry of a curve, with what is fitted to it, and gnuplot's setting for them all. */
-void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size);
+/* The legend entry of a curve, with what is fitted to it: true where that has a ±. */
+bool tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size);
 /* Where the legend stands: below where asked for or where entries are long, then in two columns
  * where one would be long and every entry is short. */
 void tl_plot_lay_out(tl_plot *p);
 /* Whether the curve has an entry. */
 bool tl_plot_names(const tl_plot *p, const tl_curve *curve);
+/* gnuplot's setting for all entries. */
 void tl_plot_key(tl_buffer *b, const tl_plot *p);
 /* Pixels of the figure: a long legend below makes it higher. */
 int tl_plot_height(const tl_plot *p);

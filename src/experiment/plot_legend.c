@@ -13,8 +13,8 @@ enum { GLYPHS_BESIDE = 36, GLYPHS_BESIDE_MOST = 60, GLYPHS_HALF = 56, ROWS_ONE =
 /* A half width that is rounding alone. */
 static const double EXACT = 1e-9;
 
-/* As many digits as two of the half width need, three decimals at most. */
-static void put_slope(const char *what, const tl_line *fit, char *text, size_t size)
+/* As many digits as two of the half width need, three decimals at most. True where a ± stands. */
+static bool put_slope(const char *what, const tl_line *fit, char *text, size_t size)
 {
     int decimals = 0;
 
@@ -27,6 +27,7 @@ static void put_slope(const char *what, const tl_line *fit, char *text, size_t s
         (void)snprintf(text, size, ", %s %.*f ± <%.*f", what, decimals, slope, decimals, unit);
     else
         (void)snprintf(text, size, ", %s %.*f ± %.*f", what, decimals, slope, decimals, fit->half);
+    return fit->half >= EXACT;
 }
 
 static bool is_fitted(const tl_plot *p, const tl_curve *curve, tl_line *fit)
@@ -35,23 +36,25 @@ static bool is_fitted(const tl_plot *p, const tl_curve *curve, tl_line *fit)
            tl_fit_interval(curve, fit);
 }
 
-void tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size)
+bool tl_plot_legend(const tl_plot *p, const tl_curve *curve, char *legend, size_t size)
 {
     const json_t *exponent = json_object_get(p->plot, "exponent");
     const bool is_layers = json_is_true(json_object_get(p->plot, "interval"));
     double constant, error;
     char slope[80] = "", factor[40] = "";
+    bool interval = false;
     tl_line fit;
 
     if (is_fitted(p, curve, &fit)) {
         if (tl_fit_has_spread(p, &fit))
-            put_slope(is_layers ? "exponent" : "slope", &fit, slope, sizeof slope);
+            interval = put_slope(is_layers ? "exponent" : "slope", &fit, slope, sizeof slope);
         else
             (void)snprintf(slope, sizeof slope, ", no exponent: x is constant");
         if (exponent && tl_fit_power(curve, json_number_value(exponent), &constant, &error))
             (void)snprintf(factor, sizeof factor, ", C = %.2g", constant);
     }
     (void)snprintf(legend, size, "%s%s%s", curve->legend, slope, factor);
+    return interval;
 }
 
 /* Code points of UTF-8. */
@@ -93,14 +96,7 @@ static void note(tl_plot *p, const char *text)
 /* Says what ± is; `tightlip layers` does so in its subtitle. */
 static void note_intervals(tl_plot *p)
 {
-    char legend[400];
-    bool shown = false;
-
-    for (size_t c = 0; c < p->curves; c++) {
-        tl_plot_legend(p, &p->curve[c], legend, sizeof legend);
-        shown = shown || strstr(legend + strlen(p->curve[c].legend), "±");
-    }
-    if (shown && !json_is_true(json_object_get(p->plot, "interval")))
+    if (p->legend.intervals && !json_is_true(json_object_get(p->plot, "interval")))
         note(p, "± : 95 % intervals of slopes");
 }
 
@@ -128,7 +124,7 @@ void tl_plot_lay_out(tl_plot *p)
 
     for (size_t c = 0; c < p->curves; c++) {
         char legend[400];
-        tl_plot_legend(p, &p->curve[c], legend, sizeof legend);
+        l->intervals = tl_plot_legend(p, &p->curve[c], legend, sizeof legend) || l->intervals;
         if (glyphs(legend) > l->longest) l->longest = glyphs(legend);
         l->lone_points = l->lone_points || tl_curve_has_lone_points(&p->curve[c]);
     }

@@ -3,6 +3,7 @@
 
 #include "experiment/internal.h"
 #include "experiment/model_layer.h"
+#include "experiment/norm_symbol.h"
 #include "experiment/plot.h"
 #include "experiment/plot_keys.h"
 
@@ -101,23 +102,6 @@ static tl_status read_bounds(const tl_experiment *ex, json_t *out, const config_
     return TL_OK;
 }
 
-/* Of the values, in a norm other than the spectral one. */
-static const char *norm_label(tl_norm norm)
-{
-    switch (norm) {
-    case TL_NORM_INF:
-        return "largest row sum of the Jacobian  ‖J‖_∞";
-    case TL_NORM_1:
-        return "largest column sum of the Jacobian  ‖J‖_1";
-    case TL_NORM_INF2:
-        return "largest token movement  ‖J‖_{∞,2}";
-    case TL_NORM_JT_F:
-        return "√|J′f|  (no norm)";
-    default:
-        return "Frobenius norm of the Jacobian  ‖J‖";
-    }
-}
-
 static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setting_t *group,
                         tl_error *err)
 {
@@ -148,7 +132,7 @@ static tl_status read_y(const tl_experiment *ex, json_t *out, const config_setti
             return tl_config_fail(ex, at, err, TL_ERR_ARGUMENT, "\"%s\": expected %s", name, lacks);
     }
     return tl_plot_key_text(ex, out, group, "ylabel",
-                            ex->norm == TL_NORM_2 ? tl_plot_ylabel(list) : norm_label(ex->norm),
+                            ex->norm == TL_NORM_2 ? tl_plot_ylabel(list) : tl_norm_axis(ex->norm),
                             err);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/norm_symbol.h"
 #include "experiment/plot.h"
 
 void tl_plot_quote(tl_buffer *b, const char *text)
@@ -19,16 +20,6 @@ void tl_plot_quote(tl_buffer *b, const char *text)
     tl_buffer_text(b, "'");
 }
 
-/* Bytes of a norm of the Jacobian whose subscript no character is; 0: none stands there. */
-static size_t norm_at(const char *text)
-{
-    static const char *const norms[] = {"‖J‖_∞", "‖J‖_1", "‖J‖_{∞,2}"};
-
-    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
-        if (strncmp(text, norms[i], strlen(norms[i])) == 0) return strlen(norms[i]);
-    return 0;
-}
-
 /* The text quoted, and `plain` behind it; one with such norms has real subscripts. */
 static void put_prose(tl_buffer *b, const char *text, const char *plain)
 {
@@ -37,7 +28,7 @@ static void put_prose(tl_buffer *b, const char *text, const char *plain)
     bool norms = false;
 
     while (*text) {
-        const size_t norm = norm_at(text);
+        const size_t norm = tl_norm_marked(text);
         if (norm == 0 && strchr("^_{}@&~\\", *text)) tl_buffer_text(&marked, "\\");
         tl_buffer_put(&marked, text, norm ? norm : 1);
         text += norm ? norm : 1;
@@ -89,7 +80,7 @@ static void put_legend(tl_buffer *b, const tl_plot *p, const tl_curve *curve)
     char legend[400];
 
     tl_buffer_text(b, "title ");
-    tl_plot_legend(p, curve, legend, sizeof legend);
+    (void)tl_plot_legend(p, curve, legend, sizeof legend);
     put_prose(b, legend, "");
 }
 

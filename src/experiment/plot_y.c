@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "experiment/norm_symbol.h"
 #include "experiment/plot.h"
 
-#define TL_NORM_AXIS "local Lipschitz constant  ‖J‖₂"
 #define TL_SHARE_AXIS "share of the images answered right"
 
 const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
@@ -24,15 +24,18 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"atoms", "atoms", NULL, false, "distinct tokens in the best input", "atoms"},
     {"min_mass", "min_mass_log10", NULL, true, "smallest mass in the best input", "smallest mass"},
     {"supremum", "exact_upper_log10", NULL, true, TL_NORM_AXIS, "certified supremum"},
-    {"best-proven", "proven_log10", NULL, true, "upper bounds of ‖J‖₂", "best proven bound"},
-    {"best-published", "published_log10", NULL, true, "upper bounds of ‖J‖₂",
+    {"best-proven", "proven_log10", NULL, true, "upper bounds of " TL_SYMBOL_2,
+     "best proven bound"},
+    {"best-published", "published_log10", NULL, true, "upper bounds of " TL_SYMBOL_2,
      "best published bound"},
-    {"2", "norm:2", NULL, true, "norms of the Jacobian", "spectral norm ‖J‖₂"},
-    {"inf", "norm:inf", NULL, true, "norms of the Jacobian", "largest row sum ‖J‖_∞"},
-    {"1", "norm:1", NULL, true, "norms of the Jacobian", "largest column sum ‖J‖_1"},
-    {"inf2", "norm:inf2", NULL, true, "norms of the Jacobian", "largest token movement ‖J‖_{∞,2}"},
+    {"2", "norm:2", NULL, true, "norms of the Jacobian", "spectral norm " TL_SYMBOL_2},
+    {"inf", "norm:inf", NULL, true, "norms of the Jacobian", "largest row sum " TL_SYMBOL_INF},
+    {"1", "norm:1", NULL, true, "norms of the Jacobian", "largest column sum " TL_SYMBOL_1},
+    {"inf2", "norm:inf2", NULL, true, "norms of the Jacobian",
+     "largest token movement " TL_SYMBOL_INF2},
     {"fro", "norm:fro", NULL, true, "norms of the Jacobian", "Frobenius norm"},
-    {"jt-f", "norm:jt-f", NULL, true, "√|J′f|  (no norm)", "√|J′f|, not a Lipschitz constant"},
+    {"jt-f", "norm:jt-f", NULL, true, TL_SYMBOL_JT_F "  (no norm)",
+     TL_SYMBOL_JT_F ", not a Lipschitz constant"},
     {"error", "error_log10", NULL, true, "relative error of the inverse  |x_t − x| / |x|", "error"},
     {"attack", "attack_log10", NULL, true, "output movement over input movement",
      "best attack found"},
@@ -48,7 +51,7 @@ const tl_plot_y tl_plot_y_rows[TL_PLOT_Y_COUNT] = {
     {"share-clean", "clean", NULL, false, TL_SHARE_AXIS, "clean accuracy"},
     {"share-standing", "standing", NULL, false, TL_SHARE_AXIS, "under attack"},
     {"share-certified", "certified", NULL, false, TL_SHARE_AXIS, "certified"},
-    {"bounds", "", NULL, true, "upper bounds of ‖J‖₂", "bounds"},
+    {"bounds", "", NULL, true, "upper bounds of " TL_SYMBOL_2, "bounds"},
 };
 
 bool tl_plot_is_share(const char *name)
@@ -70,7 +73,7 @@ const char *tl_plot_ylabel(const json_t *list)
     if (strcmp(axis, TL_NORM_AXIS) != 0) return axis;
     for (size_t i = 1; i < json_array_size(list); i++)
         if (strcmp(json_string_value(json_array_get(list, i)), "jt-f") == 0)
-            return TL_NORM_AXIS ", and √|J′f|";
+            return TL_NORM_AXIS ", and " TL_SYMBOL_JT_F;
     return axis;
 }
 
