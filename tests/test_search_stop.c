@@ -99,3 +99,38 @@ Test(search_stop, unasked_it_changes_nothing)
         search_fixture_clear(&f);
     }
 }
+
+/* A stop that comes when all is done is no interruption. */
+Test(search_stop, is_told_only_where_something_is_left_undone)
+{
+    bool whole = false, cut = false;
+
+    for (size_t i = 0; i < CASES; i++)
+        for (size_t evaluations = 1; evaluations <= 4; evaluations++)
+            for (size_t restarts = 1; restarts <= 9; restarts += 4) {
+                search_fixture f = fixture_of(i);
+                tl_search_result found;
+                f.settings.evaluations = evaluations;
+                f.settings.restarts = restarts;
+                tl_search_result plain = search_fixture_run(&f);
+                asked = 1;
+                f.settings.stop = &asked;
+                const tl_status status = tl_search_run(&f.problem, &f.settings, &found, NULL);
+                cr_assert(found.measure);
+                if (status == TL_OK)
+                    cr_expect(plain.evaluations == found.evaluations && plain.stop == found.stop &&
+                                  !(plain.norm.log_value < found.norm.log_value) &&
+                                  !(plain.norm.log_value > found.norm.log_value),
+                              "%s, %zu x %zu: %llu of %llu", cases[i].name, restarts, evaluations,
+                              (unsigned long long)found.evaluations,
+                              (unsigned long long)plain.evaluations);
+                else
+                    cr_expect_eq(status, TL_ERR_INTERRUPTED);
+                whole = whole || status == TL_OK;
+                cut = cut || status == TL_ERR_INTERRUPTED;
+                tl_search_result_clear(&found);
+                tl_search_result_clear(&plain);
+                search_fixture_clear(&f);
+            }
+    cr_expect(whole && cut);
+}

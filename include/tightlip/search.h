@@ -179,8 +179,8 @@ TL_MUST_USE tl_status tl_search_warm(const tl_search_problem *problem,
  * cleared; evaluations are summed. */
 void tl_search_reduce(tl_search_result *results, size_t count, tl_search_result *best);
 /* All restarts, OpenMP over them. Results do not depend on the number of threads. Errors: as check;
- * TL_ERR_NUMERIC only when every restart failed; TL_ERR_INTERRUPTED when settings->stop was set:
- * *best is then the best so far, of one start at least. */
+ * TL_ERR_NUMERIC only when every restart failed; TL_ERR_INTERRUPTED when settings->stop was set
+ * before all was done: *best is then the best so far, of one start at least. */
 TL_MUST_USE tl_status tl_search_run(const tl_search_problem *problem,
                                     const tl_search_settings *settings, tl_search_result *best,
                                     tl_error *err);

@@ -28,7 +28,9 @@ static tl_status exchange_copies(tl_restart *s, bool *improved)
         for (size_t l = 0; l < s->best.m; l++)
             for (uint64_t copies = 1; k != l && copies < s->best.count[k]; copies *= 2) {
                 tl_value value;
-                if (s->ev.used + 1 >= s->ev.budget || tl_search_stopped(s->settings)) return TL_OK;
+                if (s->ev.used + 1 >= s->ev.budget) return TL_OK;
+                s->interrupted = s->interrupted || tl_search_stopped(s->settings);
+                if (s->interrupted) return TL_OK;
                 tl_point_copy(&s->trial, &s->best);
                 if (!shift_copies(s, k, l, copies)) break;
                 const tl_status status = tl_evaluate(&s->ev, &s->trial, &value, NULL, NULL, NULL);

@@ -145,11 +145,11 @@ static void halve(size_t count, tl_restart *s, unsigned *rounds)
     for (size_t r = 0; going && r < count; r++) s[r].lanes = TL_BATCH / going;
 }
 
-/* All that have something to show for it. */
+/* All that have something to show for it, and evaluations left. */
 static void interrupt(size_t count, tl_restart *s)
 {
     for (size_t r = 0; r < count; r++) {
-        if (!goes_on(&s[r]) || !s[r].usable) continue;
+        if (!goes_on(&s[r]) || !s[r].usable || s[r].ev.used >= s[r].ev.budget) continue;
         stop(&s[r]);
         s[r].interrupted = true;
     }

@@ -147,6 +147,20 @@ bool tl_search_stopped(const tl_search_settings *settings)
     return settings->stop && *settings->stop;
 }
 
+/* Whether a stop has left anything undone: it may come when all is done. The value of one token is
+ * exact after any evaluation. */
+static bool cut_short(size_t count, const tl_status *statuses, const tl_search_result *results)
+{
+    bool cut = false;
+
+    for (size_t r = 0; r < count; r++) {
+        if (results[r].measure && results[r].stop == TL_STOP_EXACT) return false;
+        cut = cut || statuses[r] == TL_ERR_INTERRUPTED ||
+              (results[r].measure && results[r].stop == TL_STOP_INTERRUPTED);
+    }
+    return cut;
+}
+
 tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settings *settings,
                         tl_search_result *best, tl_error *err)
 {
@@ -163,15 +177,18 @@ tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settin
     /* The first in any case, so that there is a result. */
 #pragma omp parallel for schedule(dynamic)
     for (size_t r = 0; r < all; r += together)
-        if (r == 0 || !tl_search_stopped(settings))
-            statuses[r] = tl_search_restarts(
-                problem, settings, r, all - r < together ? all - r : together, &results[r], NULL);
+        statuses[r] =
+            r > 0 && tl_search_stopped(settings)
+                ? TL_ERR_INTERRUPTED
+                : tl_search_restarts(problem, settings, r, all - r < together ? all - r : together,
+                                     &results[r], NULL);
+    const bool cut = cut_short(all, statuses, results);
     tl_search_reduce(results, settings->restarts, best);
     if (!best->measure)
         status = tl_fail(err, statuses[0] ? statuses[0] : TL_ERR_NUMERIC,
                          "search: every restart failed, the first one with: %s",
                          tl_status_text(statuses[0]));
-    else if (tl_search_stopped(settings))
+    else if (cut)
         status = tl_fail(err, TL_ERR_INTERRUPTED, "search: interrupted");
     free(results);
     free(statuses);
