@@ -178,6 +178,38 @@ Test(attack, reproducible_and_monotone_by_hints)
     tl_layer_free(layer);
 }
 
+/* Told to stop from the start it leaves a feasible perturbation all the same; where nothing was
+ * left undone, that of the whole attack. */
+Test(attack, a_stop_leaves_the_best_so_far)
+{
+    const volatile int asked = 1, unasked = 0;
+    tl_layer *layer = sine_layer();
+    tl_measure *mu = sine_tokens();
+    const tl_attack_problem p = {.layer = layer, .around = mu, .epsilon = .3};
+    tl_attack_settings settings;
+
+    tl_attack_defaults(&settings);
+    cr_expect_null(settings.stop);
+    for (size_t restarts = 1; restarts <= 1000000; restarts *= 1000) {
+        tl_attack_result r, plain;
+        double distance;
+        settings.restarts = restarts < 9 ? restarts : 9;
+        settings.stop = &unasked;
+        cr_assert_eq(tl_attack_run(&p, &settings, &plain, NULL), TL_OK);
+        settings.restarts = restarts;
+        settings.stop = &asked;
+        cr_assert_eq(tl_attack_run(&p, &settings, &r, NULL), TL_ERR_INTERRUPTED);
+        cr_expect_float_eq(recomputed(&p, &r, &distance), r.effect, 1e-12);
+        cr_expect(distance <= p.epsilon * (1 + 1e-12));
+        cr_expect(r.effect > 0 && r.effect < plain.effect);
+        cr_expect_float_eq(r.local, plain.local, 0);
+        tl_attack_result_clear(&r);
+        tl_attack_result_clear(&plain);
+    }
+    tl_measure_free(mu);
+    tl_layer_free(layer);
+}
+
 Test(attack, what_is_refused)
 {
     tl_layer *layer = sine_layer();

@@ -129,6 +129,32 @@ Test(measure_attack, a_tiny_mass_where_it_hurts)
     tl_layer_free(layer);
 }
 
+/* Told to stop from the start it leaves a feasible measure all the same. */
+Test(measure_attack, a_stop_leaves_the_best_so_far)
+{
+    const double x[] = {-2, 0, 2};
+    const volatile int asked = 1;
+    measure_line l = measure_line_at(-1, 3, x, 4);
+    tl_measure_attack_settings settings;
+
+    tl_measure_attack_defaults(&settings);
+    settings.restarts = 1000000;
+    settings.stop = &asked;
+    for (size_t parts = 1; parts <= 2; parts++) {
+        const tl_measure_attack p = {
+            .layer = l.layer, .mu = l.mu, .domain = l.ball, .epsilon = 0.1, .parts = parts};
+        tl_measure_attack_result r, plain = attack(&p);
+        double distance;
+        cr_assert_eq(tl_measure_attack_run(&p, &settings, &r, NULL), TL_ERR_INTERRUPTED);
+        cr_expect_float_eq(recomputed(&p, r.nu, &distance), r.effect, 1e-9);
+        cr_expect(distance <= p.epsilon * (1 + 1e-9));
+        cr_expect(r.effect > 0 && r.effect <= plain.effect);
+        tl_measure_attack_clear(&r);
+        tl_measure_attack_clear(&plain);
+    }
+    measure_line_clear(&l);
+}
+
 Test(measure_attack, what_is_refused)
 {
     const double x[] = {-1, 1};

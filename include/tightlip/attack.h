@@ -31,6 +31,8 @@ typedef struct {
                            budget; or NULL */
     uint64_t seed;      /* default 1 */
     uint64_t cell;      /* index mixed into the random streams */
+    const volatile int *stop; /* set to nonzero by a signal handler: ends after the evaluations in
+                                 hand; NULL: never */
 } tl_attack_settings;
 
 /* Where the best restart began. */
@@ -72,7 +74,8 @@ void tl_attack_defaults(tl_attack_settings *settings);
  * (n above TL_ATTACK_TOKENS_MAX), TL_ERR_DOMAIN (epsilon not positive and finite, a budget
  * negative, X outside the domain), TL_ERR_SHAPE (residual without out = d), TL_ERR_ARGUMENT (no
  * restart or step), those of tl_forward and tl_norm_compute, TL_ERR_NUMERIC too
- * where the effect leaves the double range, TL_ERR_MEMORY.
+ * where the effect leaves the double range, TL_ERR_MEMORY; TL_ERR_INTERRUPTED when settings->stop
+ * was set before all was done: *result is then the best so far, of one start at least.
  * Cost: some O(H n^2 (k + v)) per step. Source: src/attack/README.md. */
 TL_MUST_USE tl_status tl_attack_run(const tl_attack_problem *problem,
                                     const tl_attack_settings *settings, tl_attack_result *result,

@@ -24,6 +24,7 @@ typedef struct {
     size_t steps;    /* default 30 */
     uint64_t seed;   /* default 1 */
     uint64_t cell;
+    const volatile int *stop; /* as in tl_attack_settings */
 } tl_measure_attack_settings;
 
 typedef struct {
@@ -43,8 +44,8 @@ void tl_measure_attack_defaults(tl_measure_attack_settings *settings);
  * number of threads. Errors: TL_ERR_UNSUPPORTED (a mask, kind sigmoid, a domain that is not
  * convex), TL_ERR_DOMAIN (epsilon not positive and finite, an atom outside the domain),
  * TL_ERR_LIMIT (more than TL_TRANSPORT_ATOMS_MAX parts), TL_ERR_SHAPE, TL_ERR_NUMERIC,
- * TL_ERR_MEMORY. Cost: about 10 transport problems m x m parts per step. Source:
- * src/attack/README.md. */
+ * TL_ERR_MEMORY; TL_ERR_INTERRUPTED as tl_attack_run. Cost: about 10 transport problems m x m parts
+ * per step. Source: src/attack/README.md. */
 TL_MUST_USE tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                             const tl_measure_attack_settings *settings,
                                             tl_measure_attack_result *result, tl_error *err);

@@ -19,6 +19,7 @@ typedef struct {
     double *change;           /* n x out: F(X + D) - F(X) */
     double *gradient, *trial; /* n x d */
     double scale;             /* |layer(X + D)| */
+    bool cut;
 } climb;
 
 static void climb_clear(climb *c)
@@ -84,6 +85,8 @@ static bool step(climb *c, const double *D, double *value)
 
     if (!(slope > 0) || !isfinite(slope)) return false;
     for (int bend = 0; bend <= BENDS; bend++, along /= 2) {
+        c->cut = tl_attack_stopped(c->s->stop);
+        if (c->cut) return false;
         memcpy(c->trial, c->gradient, cols * sizeof *c->trial);
         if (bend > 0) {
             for (size_t i = 0; i < cols; i++)
@@ -109,7 +112,7 @@ static double underflow(const tl_attack_setting *s)
 }
 
 tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D, double *effect,
-                           double *rounding)
+                           double *rounding, bool *cut)
 {
     const size_t cols = s->n * s->d;
     climb c = {0};
@@ -132,6 +135,7 @@ tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D, 
                         (c.scale + tl_nrm2(s->n * s->out, s->y)) +
                     underflow(s);
     }
+    *cut = c.cut;
     climb_clear(&c);
     return status;
 }

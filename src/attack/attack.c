@@ -180,18 +180,26 @@ typedef struct {
     double *D, effect, rounding;
     tl_attack_start start;
     tl_status status;
+    bool cut;
 } outcome;
 
+/* The first in any case, so that there is a result. */
 static void restart(const tl_attack_setting *s, const tl_attack_settings *settings, size_t r,
                     outcome *out)
 {
+    if (r > 0 && tl_attack_stopped(s->stop)) {
+        out->status = TL_ERR_INTERRUPTED;
+        out->cut = true;
+        return;
+    }
     gsl_rng *rng = tl_rng_stream_alloc(settings->seed, settings->cell, r);
 
     out->D = malloc(s->n * s->d * sizeof *out->D);
     out->status = TL_ERR_MEMORY;
     if (rng && out->D) {
         out->start = make_start(s, settings, r, rng, out->D);
-        out->status = tl_attack_ascend(s, settings->steps, out->D, &out->effect, &out->rounding);
+        out->status =
+            tl_attack_ascend(s, settings->steps, out->D, &out->effect, &out->rounding, &out->cut);
     }
     if (rng) gsl_rng_free(rng);
 }
@@ -236,8 +244,10 @@ tl_status tl_attack_run(const tl_attack_problem *problem, const tl_attack_settin
     tl_attack_setting s = {.problem = problem,
                            .n = (size_t)problem->around->n,
                            .d = problem->layer->d,
-                           .out = problem->layer->out};
+                           .out = problem->layer->out,
+                           .stop = settings->stop};
     outcome *all = NULL;
+    bool cut = false;
     tl_status status = check(problem, settings, err);
 
     *result = (tl_attack_result){0};
@@ -257,10 +267,13 @@ tl_status tl_attack_run(const tl_attack_problem *problem, const tl_attack_settin
         for (size_t r = 0; r < settings->restarts; r++) restart(&s, settings, r, &all[r]);
         status = keep_best(&s, all, settings->restarts, result, err);
     }
-    for (size_t r = 0; all && r < settings->restarts; r++) free(all[r].D);
+    for (size_t r = 0; all && r < settings->restarts; r++) {
+        cut = cut || all[r].cut;
+        free(all[r].D);
+    }
     free(all);
     setting_clear(&s);
-    return status;
+    return status || !cut ? status : tl_fail(err, TL_ERR_INTERRUPTED, "attack: interrupted");
 }
 
 void tl_attack_result_clear(tl_attack_result *result)

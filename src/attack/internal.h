@@ -16,15 +16,22 @@ typedef struct {
     double *second;
     double local; /* ||J_F(X)||_2 */
     double slack; /* what the rounding of X + D can add to the length of D */
+    const volatile int *stop;
 } tl_attack_setting;
+
+static inline bool tl_attack_stopped(const volatile int *stop)
+{
+    return stop && *stop;
+}
 
 /* In place of the gradient or any direction g (n x d): the D that maximises <g, D> over |D|_F <=
  * epsilon and the budgets; for g = 0 it is 0. */
 void tl_attack_budget(const tl_attack_setting *s, double *g);
 
-/* One restart from D (n x d, any size): leaves the best feasible D found and its effect. */
+/* One restart from D (n x d, any size): leaves the best feasible D found and its effect. *cut: a
+ * stop ended it. */
 TL_MUST_USE tl_status tl_attack_ascend(const tl_attack_setting *s, size_t steps, double *D,
-                                       double *effect, double *rounding);
+                                       double *effect, double *rounding, bool *cut);
 
 /* Convex, bounded, and around mu; NULL is fine. */
 TL_MUST_USE tl_status tl_attack_check_domain(const tl_domain *domain, const tl_measure *mu,

@@ -83,7 +83,7 @@ static tl_status adapt_shares(tl_parts *p, size_t steps, double *share, double *
     if (!kept) return TL_ERR_MEMORY;
     for (size_t round = 0; round < steps; round++) {
         bool rose = false;
-        for (size_t trial = 0; trial < p->m * 6; trial++) {
+        for (size_t trial = 0; !p->cut && trial < p->m * 6; trial++) {
             double there = 0;
             memcpy(kept, share, size * sizeof *kept);
             if (!reshare(p, trial / 6, factors[trial % 6], share, D)) continue;
@@ -105,6 +105,7 @@ static tl_status adapt_shares(tl_parts *p, size_t steps, double *share, double *
 typedef struct {
     double *share, *D, effect;
     tl_status status;
+    bool cut;
 } outcome;
 
 static void restart(const tl_measure_attack *problem, const tl_measure_attack_settings *settings,
@@ -114,10 +115,17 @@ static void restart(const tl_measure_attack *problem, const tl_measure_attack_se
     gsl_rng *rng = tl_rng_stream_alloc(settings->seed, settings->cell, r);
     tl_parts p = {0};
 
+    o->cut = r > 0 && tl_attack_stopped(settings->stop);
+    if (o->cut) {
+        o->status = TL_ERR_INTERRUPTED;
+        if (rng) gsl_rng_free(rng);
+        return;
+    }
     o->share = calloc(n * (d + 1), sizeof *o->share);
     o->status = rng && o->share ? tl_parts_init(&p, problem, parts, NULL) : TL_ERR_MEMORY;
     if (!o->status) {
         o->D = o->share + n;
+        p.stop = settings->stop;
         for (size_t i = 0; i < n; i++) o->share[i] = 1 / (double)parts;
         o->status = tl_leads_start(leads, &p, r, rng, o->share, o->D);
         if (!o->status) {
@@ -127,6 +135,7 @@ static void restart(const tl_measure_attack *problem, const tl_measure_attack_se
         if (!o->status && parts > 1)
             o->status = adapt_shares(&p, settings->steps, o->share, o->D, &o->effect);
     }
+    o->cut = p.cut;
     tl_parts_clear(&p);
     if (rng) gsl_rng_free(rng);
 }
@@ -162,7 +171,8 @@ static tl_status best_of(const tl_measure_attack *problem, size_t parts, const o
 
 static tl_status run_parts(const tl_measure_attack *problem,
                            const tl_measure_attack_settings *settings, size_t parts,
-                           const tl_leads *leads, tl_measure_attack_result *result, tl_error *err)
+                           const tl_leads *leads, tl_measure_attack_result *result, bool *cut,
+                           tl_error *err)
 {
     const size_t count = tl_leads_count(leads, parts);
     outcome *all = calloc(count, sizeof *all);
@@ -172,7 +182,10 @@ static tl_status run_parts(const tl_measure_attack *problem,
 #pragma omp parallel for schedule(dynamic)
     for (size_t r = 0; r < count; r++) restart(problem, settings, parts, leads, r, &all[r]);
     status = best_of(problem, parts, all, count, result, err);
-    for (size_t r = 0; r < count; r++) free(all[r].share);
+    for (size_t r = 0; r < count; r++) {
+        *cut = *cut || all[r].cut;
+        free(all[r].share);
+    }
     free(all);
     return status;
 }
@@ -182,17 +195,18 @@ tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                 tl_measure_attack_result *result, tl_error *err)
 {
     tl_leads leads = {0};
+    bool cut = false;
     tl_status status = check(problem, settings, err);
 
     *result = (tl_measure_attack_result){0};
     if (!status) status = tl_leads_find(&leads, problem, settings, err);
     /* One part first: what whole atoms reach, splitting reaches as well. */
-    if (!status) status = run_parts(problem, settings, 1, &leads, result, err);
+    if (!status) status = run_parts(problem, settings, 1, &leads, result, &cut, err);
     if (!status && problem->parts > 1)
-        status = run_parts(problem, settings, problem->parts, &leads, result, err);
+        status = run_parts(problem, settings, problem->parts, &leads, result, &cut, err);
     tl_leads_clear(&leads);
     if (status) tl_measure_attack_clear(result);
-    return status;
+    return status || !cut ? status : tl_fail(err, TL_ERR_INTERRUPTED, "attack: interrupted");
 }
 
 void tl_measure_attack_clear(tl_measure_attack_result *result)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attack/internal.h"
 #include "tightlip/linalg.h"
 #include "tightlip/transport.h"
 
@@ -159,6 +160,8 @@ tl_status tl_parts_ascend(tl_parts *p, size_t steps, double *D, double *effect)
 
     *effect = status ? 0 : p->effect;
     for (size_t i = 0; !status && i < steps; i++) {
+        p->cut = p->cut || tl_attack_stopped(p->stop);
+        if (p->cut) break;
         gradient(p);
         if (!step(p, D, effect)) break;
     }

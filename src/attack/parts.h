@@ -18,6 +18,8 @@ typedef struct {
     double *trial;           /* m parts x d */
     double distance, effect; /* of the last point: W_2 from above, from below */
     tl_jacobian *J;
+    const volatile int *stop; /* of the ascent, set by the caller; cut: it has ended one */
+    bool cut;
 } tl_parts;
 
 TL_MUST_USE tl_status tl_parts_init(tl_parts *p, const tl_measure_attack *problem, size_t parts,

@@ -18,6 +18,8 @@ typedef struct {
     tl_cli_bound_row *rows;
     const tl_cli_bound_row *least; /* that covers every measure on the domain, or NULL */
     pair *row;
+    size_t done; /* budgets that were come to */
+    bool cut;    /* a stop ended the last of them */
 } report;
 
 /* Bounds of every measure on the domain, whatever its n. */
@@ -43,30 +45,37 @@ static tl_status attack_all(report *r, tl_error *err)
     const tl_cli_measure_attack *a = r->attack;
     tl_measure_attack problem = {
         .layer = a->problem->layer, .mu = a->problem->measure, .domain = a->problem->domain};
-    tl_status status = TL_OK;
+    tl_status status;
 
-    for (size_t i = 0; status == TL_OK && i < a->count; i++) {
+    /* The first in any case, so that there is a row. */
+    for (size_t i = 0; i < a->count && !r->cut && (i == 0 || !*a->settings.stop); i++) {
         problem.epsilon = a->epsilon[i];
-        problem.parts = 1;
-        status = tl_measure_attack_run(&problem, &a->settings, &r->row[i].whole, err);
-        problem.parts = a->parts;
-        if (status == TL_OK && a->parts > 1)
-            status = tl_measure_attack_run(&problem, &a->settings, &r->row[i].parts, err);
+        for (int split = 0; split < (a->parts > 1 ? 2 : 1); split++) {
+            problem.parts = split ? a->parts : 1;
+            status = tl_measure_attack_run(&problem, &a->settings,
+                                           split ? &r->row[i].parts : &r->row[i].whole, err);
+            r->cut = r->cut || status == TL_ERR_INTERRUPTED;
+            if (status != TL_OK && status != TL_ERR_INTERRUPTED) return status;
+        }
+        r->done++;
     }
-    return status;
+    return TL_OK;
 }
 
-/* With parts where they were asked for. */
+/* With parts where they were asked for; those of an attack that was cut short may not have come to
+ * what whole atoms reach. */
 static const tl_measure_attack_result *best_of(const report *r, size_t i)
 {
-    return r->attack->parts > 1 ? &r->row[i].parts : &r->row[i].whole;
+    const pair *row = &r->row[i];
+
+    return r->attack->parts > 1 && row->parts.ratio >= row->whole.ratio ? &row->parts : &row->whole;
 }
 
 static bool refuted(const report *r)
 {
     bool above = false;
 
-    for (size_t i = 0; r->least && i < r->attack->count; i++) {
+    for (size_t i = 0; r->least && i < r->done; i++) {
         const tl_measure_attack_result *best = best_of(r, i);
         const double ratio = best->effect / best->distance * (1 - 1e-7);
         if (!(ratio > 0) || !tl_cli_bound_exceeded(log(ratio), r->least->value.log_value)) continue;
@@ -103,11 +112,10 @@ static void print_report(const report *r)
                tl_cli_format_log(text, r->least->value.log_value), r->least->bound->key);
     printf("\n%-12s %-14s %-14s %s\n", "epsilon", "whole", a->parts > 1 ? "split" : "",
            a->parts > 1 ? "gain" : "");
-    for (size_t i = 0; i < a->count; i++) {
-        printf("%-12.6g %-14.9g", a->epsilon[i], r->row[i].whole.ratio);
-        if (a->parts > 1)
-            printf(" %-14.9g %.6g", r->row[i].parts.ratio,
-                   r->row[i].parts.ratio / r->row[i].whole.ratio);
+    for (size_t i = 0; i < r->done; i++) {
+        const double best = best_of(r, i)->ratio, whole = r->row[i].whole.ratio;
+        printf("%-12.6g %-14.9g", a->epsilon[i], whole);
+        if (a->parts > 1) printf(" %-14.9g %.6g", best, best / whole);
         putchar('\n');
     }
 }
@@ -127,13 +135,14 @@ static json_t *report_json(const report *r)
     const tl_cli_measure_attack *a = r->attack;
     json_t *attacks = json_array();
 
-    for (size_t i = 0; i < a->count; i++) {
+    for (size_t i = 0; i < r->done; i++) {
         const tl_measure_attack_result *best = best_of(r, i);
         const double gain = best->ratio / r->row[i].whole.ratio;
         tl_cli_json_append(
             &attacks,
-            json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "epsilon", tl_cli_json_real(a->epsilon[i]),
-                      "whole", tl_cli_json_real(r->row[i].whole.ratio), "split",
+            json_pack("{s:o,s:b,s:o,s:o,s:o,s:o,s:o}", "epsilon", tl_cli_json_real(a->epsilon[i]),
+                      "interrupted", r->cut && i + 1 == r->done, "whole",
+                      tl_cli_json_real(r->row[i].whole.ratio), "split",
                       a->parts > 1 ? tl_cli_json_real(best->ratio) : json_null(), "gain",
                       a->parts > 1 ? tl_cli_json_real(gain) : json_null(), "distance",
                       tl_cli_json_real(best->distance), "moved", tl_cli_json_atoms(best->nu)));
@@ -148,10 +157,24 @@ static tl_status write_moved(const report *r, tl_error *err)
 {
     const tl_problem *p = r->attack->problem;
     const tl_problem moved = {.layer = p->layer,
-                              .measure = best_of(r, r->attack->count - 1)->nu,
+                              .measure = best_of(r, r->done - 1)->nu,
                               .domain = r->attack->problem->domain};
 
     return tl_problem_write(&moved, r->attack->out, err);
+}
+
+tl_status tl_cli_attack_interrupted(const double *all, size_t count, size_t done, bool cut,
+                                    tl_error *err)
+{
+    char best[80] = "", left[80] = "";
+
+    if (cut)
+        (void)snprintf(best, sizeof best, "at epsilon %g it is the best found so far",
+                       all[done - 1]);
+    if (done < count)
+        (void)snprintf(left, sizeof left, "%snothing yet from epsilon %g on", cut ? "; " : "",
+                       all[done]);
+    return tl_fail(err, TL_ERR_INTERRUPTED, "interrupted: %s%s", best, left);
 }
 
 tl_status tl_cli_attack_measure(const tl_cli_measure_attack *attack, bool *above, tl_error *err)
@@ -166,11 +189,15 @@ tl_status tl_cli_attack_measure(const tl_cli_measure_attack *attack, bool *above
     if (status == TL_OK) status = attack_all(&r, err);
     if (status == TL_OK) status = find_bounds(&r, err);
     if (status == TL_OK) *above = refuted(&r);
-    if (status == TL_OK && attack->out) status = write_moved(&r, err);
+    /* What was found is shown even where it cannot be written. */
+    const tl_status written = status == TL_OK && attack->out ? write_moved(&r, err) : TL_OK;
     if (status == TL_OK && attack->json)
         status = tl_cli_json_print(report_json(&r));
     else if (status == TL_OK)
         print_report(&r);
+    if (status == TL_OK) status = written;
+    if (status == TL_OK && (r.cut || r.done < attack->count))
+        status = tl_cli_attack_interrupted(attack->epsilon, attack->count, r.done, r.cut, err);
     for (size_t i = 0; r.row && i < attack->count; i++) {
         tl_measure_attack_clear(&r.row[i].whole);
         tl_measure_attack_clear(&r.row[i].parts);

@@ -16,6 +16,11 @@ typedef struct {
     bool json;
 } tl_cli_measure_attack;
 
+/* An attack at several budgets that was interrupted: at all[done - 1], of which the best so far is
+ * shown, where cut, or between two of them. Returns TL_ERR_INTERRUPTED. */
+tl_status tl_cli_attack_interrupted(const double *all, size_t count, size_t done, bool cut,
+                                    tl_error *err);
+
 /* Slopes, then one row a budget: whole atoms, parts, gain, least bound. *refuted: a ratio lies
  * above a bound. */
 TL_MUST_USE tl_status tl_cli_attack_measure(const tl_cli_measure_attack *attack, bool *refuted,

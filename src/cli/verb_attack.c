@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/attack_measure.h"
-#include "cli/bound_rows.h"
+#include "cli/attack_report.h"
 #include "cli/cli.h"
 #include "tightlip/attack.h"
 #include "tightlip/model.h"
@@ -35,45 +35,17 @@ enum {
 
 static const tl_cli_option options[ATTACK_COUNT] = {ATTACK_OPTIONS(CLI_OPTION_ROW)};
 
-enum { MOST_BUDGETS = 64 };
-
-typedef struct {
-    tl_attack_result result;
-    double epsilon;
-    tl_cli_bound_row *rows;        /* on the ball of that radius about X */
-    const tl_cli_bound_row *least; /* of those that cover the ball, or NULL */
-} attack_row;
-
-typedef struct {
-    tl_problem problem;
-    const char *from; /* where its domain comes from */
-    double residual;
-    size_t count;
-    attack_row row[MOST_BUDGETS];
-} attack_report;
-
-static tl_status read_budgets(const char *text, attack_report *report, tl_error *err)
+static tl_status read_budgets(const char *text, tl_cli_attack *report, tl_error *err)
 {
-    double epsilon[MOST_BUDGETS];
-
     if (!text) return tl_fail(err, TL_ERR_ARGUMENT, "expected --epsilon, the size of the budget");
-    const tl_status status =
-        tl_cli_parse_rising("--epsilon", text, epsilon, MOST_BUDGETS, &report->count, err);
+    const tl_status status = tl_cli_parse_rising("--epsilon", text, report->epsilon,
+                                                 CLI_BUDGETS_MOST, &report->count, err);
     for (size_t i = 0; status == TL_OK && i < report->count; i++)
-        report->row[i].epsilon = epsilon[i];
+        report->row[i].epsilon = report->epsilon[i];
     return status;
 }
 
-/* With the residual branch. */
-static double log_with_residual(const attack_report *report, const tl_cli_bound_row *row)
-{
-    const double log_value = row->value.log_value;
-
-    if (report->residual == 0) return log_value;
-    return log_value > 0 ? log_value + log1p(exp(-log_value)) : log1p(exp(log_value));
-}
-
-static tl_status find_bounds(const attack_report *report, attack_row *row, tl_error *err)
+static tl_status find_bounds(const tl_cli_attack *report, tl_cli_attack_row *row, tl_error *err)
 {
     tl_domain *ball = NULL;
     const tl_problem *p = &report->problem;
@@ -89,7 +61,8 @@ static tl_status find_bounds(const attack_report *report, attack_row *row, tl_er
     return status;
 }
 
-static tl_status attack_all(const tl_cli_call *call, attack_report *report, tl_error *err)
+static tl_status attack_all(const tl_cli_call *call, const volatile int *stop,
+                            tl_cli_attack *report, tl_error *err)
 {
     const tl_cli_value *value = call->value;
     const tl_measure *mu = report->problem.measure;
@@ -106,18 +79,22 @@ static tl_status attack_all(const tl_cli_call *call, attack_report *report, tl_e
     settings.restarts = (size_t)value[ATTACK_RESTARTS].count;
     settings.steps = (size_t)value[ATTACK_STEPS].count;
     settings.seed = value[ATTACK_SEED].count;
+    settings.stop = stop;
     if (value[ATTACK_TOKEN].given) {
         budget = malloc(mu->m * sizeof *budget);
         if (!budget) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
         for (size_t k = 0; k < mu->m; k++) budget[k] = value[ATTACK_TOKEN].real;
         problem.budget = budget;
     }
-    for (size_t i = 0; status == TL_OK && i < report->count; i++) {
+    /* The first in any case, so that there is a row. */
+    for (size_t i = 0; i < report->count && !report->cut && (i == 0 || !*stop); i++) {
         tl_attack_result *result = &report->row[i].result;
         problem.epsilon = report->row[i].epsilon;
         status = tl_attack_run(&problem, &settings, result, err);
-        if (status == TL_OK) status = find_bounds(report, &report->row[i], err);
+        report->cut = status == TL_ERR_INTERRUPTED;
+        if (status == TL_OK || report->cut) status = find_bounds(report, &report->row[i], err);
         if (status != TL_OK) break;
+        report->rows++;
         const size_t size = result->n * result->d;
         free(hint);
         hint = malloc(size * sizeof *hint);
@@ -129,70 +106,9 @@ static tl_status attack_all(const tl_cli_call *call, attack_report *report, tl_e
     return status;
 }
 
-static bool refuted(const attack_report *report, const attack_row *row)
+static tl_status write_perturbed(const tl_cli_attack *report, const char *path, tl_error *err)
 {
-    if (!row->least) return false;
-    const double log_bound = log_with_residual(report, row->least);
-    const double found = (row->result.effect - row->result.rounding) / row->result.distance;
-    if (!(found > 0) || !tl_cli_bound_exceeded(log(found), log_bound)) return false;
-    fprintf(stderr, "tightlip: epsilon %g: the ratio %.12g lies above the bound %s = %.12g\n",
-            row->epsilon, found, row->least->bound->key, exp(log_bound));
-    return true;
-}
-
-static void print_report(const attack_report *report)
-{
-    const tl_problem *p = &report->problem;
-
-    tl_cli_print_setting(stdout, p->layer, p->measure, p->domain, report->from);
-    printf("local      %.12g, the norm at X: the limit of the ratio%s\n",
-           report->row[0].result.local, report->residual != 0 ? ", with the residual branch" : "");
-    printf("\n%-12s %-14s %-12s %-18s %-14s %-12s %s\n", "epsilon", "effect", "ratio", "start",
-           "least bound", "key", "bound/ratio");
-    for (size_t i = 0; i < report->count; i++) {
-        const attack_row *row = &report->row[i];
-        const tl_attack_result *r = &row->result;
-        printf("%-12.6g %-14.9g %-12.9g %-18.18s ", row->epsilon, r->effect, r->ratio,
-               tl_attack_start_name(r->start));
-        if (!row->least) {
-            printf("none\n");
-            continue;
-        }
-        char text[CLI_NUMBER_SIZE], times[24] = "-";
-        const double log_bound = log_with_residual(report, row->least);
-        if (r->ratio > 0) snprintf(times, sizeof times, "%.4g", exp(log_bound) / r->ratio);
-        printf("%-14s %-12s %s\n", tl_cli_format_log(text, log_bound), row->least->bound->key,
-               times);
-    }
-}
-
-static json_t *row_json(const attack_report *report, const attack_row *row)
-{
-    const tl_attack_result *r = &row->result;
-    const double log_bound = row->least ? log_with_residual(report, row->least) : (double)NAN;
-
-    return json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:s,s:s?,s:o,s:o,s:o}", "epsilon", tl_cli_json_real(row->epsilon),
-        "effect", tl_cli_json_real(r->effect), "rounding", tl_cli_json_real(r->rounding), "ratio",
-        tl_cli_json_real(r->ratio), "distance", tl_cli_json_real(r->distance), "start",
-        tl_attack_start_name(r->start), "bound", row->least ? row->least->bound->key : NULL,
-        "bound_log10", tl_cli_json_log10(log_bound), "tokens", tl_cli_json_rows(r->x, r->n, r->d),
-        "bounds", tl_cli_bounds_json(row->rows, NULL));
-}
-
-static json_t *report_json(const attack_report *report)
-{
-    json_t *attacks = json_array();
-
-    for (size_t i = 0; i < report->count; i++)
-        tl_cli_json_append(&attacks, row_json(report, &report->row[i]));
-    return json_pack("{s:o,s:b,s:o}", "local", tl_cli_json_real(report->row[0].result.local),
-                     "residual", (int)(report->residual != 0), "attacks", attacks);
-}
-
-static tl_status write_perturbed(const attack_report *report, const char *path, tl_error *err)
-{
-    const tl_attack_result *r = &report->row[report->count - 1].result;
+    const tl_attack_result *r = &report->row[report->rows - 1].result;
     tl_problem out = {.layer = report->problem.layer};
     tl_status status = tl_measure_alloc(&out.measure, r->n, r->d, r->x, NULL, NULL, err);
 
@@ -201,7 +117,7 @@ static tl_status write_perturbed(const attack_report *report, const char *path, 
     return status;
 }
 
-static tl_status read_input(const tl_cli_call *call, attack_report *report, tl_error *err)
+static tl_status read_input(const tl_cli_call *call, tl_cli_attack *report, tl_error *err)
 {
     tl_problem *p = &report->problem;
     tl_status status = tl_model_read_problem(call->operand[0], p, err);
@@ -216,13 +132,13 @@ static tl_status read_input(const tl_cli_call *call, attack_report *report, tl_e
 }
 
 /* Masses instead of tokens. */
-static tl_status attack_measure(tl_cli_call *call, const attack_report *report, tl_error *err)
+static tl_status attack_measure(tl_cli_call *call, const volatile int *stop,
+                                const tl_cli_attack *report, tl_error *err)
 {
     const tl_cli_value *value = call->value;
-    double epsilon[MOST_BUDGETS];
     tl_cli_measure_attack attack = {.problem = &report->problem,
                                     .from = report->from,
-                                    .epsilon = epsilon,
+                                    .epsilon = report->epsilon,
                                     .count = report->count,
                                     .parts = (size_t)value[ATTACK_PARTS].count,
                                     .out = value[ATTACK_OUT].text,
@@ -232,39 +148,53 @@ static tl_status attack_measure(tl_cli_call *call, const attack_report *report, 
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "--%s: expected a sequence of tokens, found a measure",
                        report->residual != 0 ? "residual" : "token-budget");
-    for (size_t i = 0; i < report->count; i++) epsilon[i] = report->row[i].epsilon;
     tl_measure_attack_defaults(&attack.settings);
     if (value[ATTACK_RESTARTS].given)
         attack.settings.restarts = (size_t)value[ATTACK_RESTARTS].count;
     if (value[ATTACK_STEPS].given) attack.settings.steps = (size_t)value[ATTACK_STEPS].count;
     attack.settings.seed = value[ATTACK_SEED].count;
+    attack.settings.stop = stop;
     return tl_cli_attack_measure(&attack, &call->refuted, err);
+}
+
+/* The perturbed input first: nothing that fails later can lose it. What was found is shown even
+ * where it cannot be written. */
+static tl_status show(tl_cli_call *call, const tl_cli_attack *report, tl_error *err)
+{
+    const char *path = call->value[ATTACK_OUT].text;
+    tl_status shown = TL_OK;
+
+    for (size_t i = 0; i < report->rows; i++)
+        call->refuted |= tl_cli_attack_refuted(report, &report->row[i]);
+    const tl_status written = path ? write_perturbed(report, path, err) : TL_OK;
+    if (call->json)
+        shown = tl_cli_json_print(tl_cli_attack_json(report));
+    else
+        tl_cli_attack_print(report);
+    if (written != TL_OK || shown != TL_OK) return written != TL_OK ? written : shown;
+    if (!report->cut && report->rows == report->count) return TL_OK;
+    return tl_cli_attack_interrupted(report->epsilon, report->count, report->rows, report->cut,
+                                     err);
 }
 
 static tl_status run_attack(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
-    attack_report report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0};
+    tl_cli_attack report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0};
     tl_status status = read_budgets(value[ATTACK_EPSILON].text, &report, err);
 
     if (value[ATTACK_THREADS].given) omp_set_num_threads((int)value[ATTACK_THREADS].count);
+    if (status == TL_OK) status = tl_cli_check_writable(value[ATTACK_OUT].text, err);
     if (status == TL_OK) status = read_input(call, &report, err);
-    const bool measure =
-        status == TL_OK && (report.problem.measure->n == 0 || value[ATTACK_PARTS].given);
-    if (measure) status = attack_measure(call, &report, err);
-    if (measure) {
-        tl_problem_clear(&report.problem);
-        return status;
+    if (status == TL_OK) {
+        const volatile int *stop = tl_cli_interrupts_catch("", 0);
+        if (report.problem.measure->n == 0 || value[ATTACK_PARTS].given) {
+            status = attack_measure(call, stop, &report, err);
+        } else {
+            status = attack_all(call, stop, &report, err);
+            if (status == TL_OK) status = show(call, &report, err);
+        }
     }
-    if (status == TL_OK) status = attack_all(call, &report, err);
-    for (size_t i = 0; status == TL_OK && i < report.count; i++)
-        call->refuted |= refuted(&report, &report.row[i]);
-    if (status == TL_OK && value[ATTACK_OUT].given)
-        status = write_perturbed(&report, value[ATTACK_OUT].text, err);
-    if (status == TL_OK && call->json)
-        status = tl_cli_json_print(report_json(&report));
-    else if (status == TL_OK)
-        print_report(&report);
     for (size_t i = 0; i < report.count; i++) {
         tl_attack_result_clear(&report.row[i].result);
         free(report.row[i].rows);
@@ -283,7 +213,9 @@ const tl_cli_verb tl_cli_verb_attack = {
         "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
         "the whole ball (with --residual, plus 1). On a measure (masses, or --parts) distances are "
         "W_2 by exact optimal transport, atoms may be split, and the slopes of whole, split and "
-        "far moves are printed. Exit code 3 where the ratio found is above it.",
+        "far moves are printed. Exit code 3 where the ratio found is above it. Interrupted, it "
+        "reports and writes the budgets so far, the last with the best found by then, with exit "
+        "code 1.",
     .option = options,
     .options = ATTACK_COUNT,
     .least = 1,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""interrupts.py PROGRAM: what SIGINT and SIGTERM leave of a search and of an enclosure. Last line: `N passed, N failed`."""
+"""interrupts.py PROGRAM: what SIGINT and SIGTERM leave of a search, an enclosure and tables that take long. Last line: `N passed, N failed`."""
 import json
 import pathlib
 import signal
@@ -10,6 +10,8 @@ import time
 
 TIME_LIMIT = 120  # seconds each
 LONG_SEARCH = ["search", "--n", "100", "--radius", "4", "--restarts", "1000000"]
+DATA = pathlib.Path(__file__).resolve().parent / "data"
+LONG_ATTACK = ["attack", "--epsilon", "0.1,1,2", "--restarts", "1000000", "--steps", "1000000"]
 LONG_EXACT = ["exact", "--n", "4", "--radius", "3"]
 
 
@@ -76,12 +78,31 @@ def exact_without_its_directory(program, tmp):
     return wrong + missing("supremum   [6.4562241017925", stdout) + missing("gone/state: cannot be created", stderr)
 
 
+def attack_gives_its_rows(program, tmp):
+    """Of a sequence and of a measure: the budget in hand with the best so far, no later one."""
+    wrong = []
+    for name, verified in (("good", "norm 2 from"), ("mean-field", "norm 2 ")):
+        words = [program, *LONG_ATTACK, str(DATA / f"{name}.json")]
+        found, stdout, stderr = interrupted([*words, "-o", "moved.json"], tmp, signal.SIGINT)
+        rows = stdout[stdout.index("\nepsilon"):].splitlines()[2:]
+        wrong += found + missing("interrupted: at epsilon 0.1 it is the best found so far; nothing yet from epsilon 1 on",
+                                 stderr)
+        wrong += [] if len(rows) == 1 and rows[0].startswith("0.1 ") else [f"{name}: rows {rows}"]
+        done = subprocess.run([program, "verify", "moved.json"], cwd=tmp, capture_output=True, text=True,
+                              timeout=TIME_LIMIT)
+        wrong += missing(verified, done.stdout)
+        found, stdout, _ = interrupted([*words, "--json"], tmp, signal.SIGTERM)
+        rows = json.loads(stdout)["attacks"]
+        wrong += found + ([] if [row["interrupted"] for row in rows] == [True] else [f"{name}: {rows}"])
+    return wrong
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         for test in (search_keeps_the_best, search_as_json, exact_prints_what_is_proven, exact_goes_on,
-                     exact_without_its_directory):
+                     exact_without_its_directory, attack_gives_its_rows):
             wrong = test(program, pathlib.Path(name))
             passed, failed = passed + (not wrong), failed + bool(wrong)
             for text in wrong:
