@@ -172,3 +172,32 @@ Test(livit, what_is_wrong_with_a_model_is_named)
         gsl_rng_free(rng);
     }
 }
+
+/* A stop leaves the images before the first that is not done, and no image where it was there from
+ * the start. */
+Test(livit, a_stop_ends_a_set_between_images)
+{
+    static const char model[] = "experiments/livit/model.safetensors";
+    static const char pictures[] = "experiments/data/fashion_mnist/images.idx";
+    const volatile int asked = 1, unasked = 0;
+    const double epsilon[] = {0, 0.25};
+    tl_livit_attack attack = {.restarts = 1, .steps = 3, .seed = 1, .stop = &unasked};
+    tl_livit *net = NULL;
+    tl_images images;
+    tl_livit_report report;
+    tl_error err = {0};
+
+    cr_assert_eq(tl_livit_open(&net, model, NULL), TL_OK);
+    cr_assert_eq(tl_images_read(&images, pictures, NULL, 6, NULL), TL_OK);
+    cr_assert_eq(tl_livit_evaluate(&report, net, &images, epsilon, 2, &attack, NULL), TL_OK);
+    cr_expect_eq(report.rows, 6);
+    tl_livit_report_clear(&report);
+    attack.stop = &asked;
+    cr_assert_eq(tl_livit_evaluate(&report, net, &images, epsilon, 2, &attack, &err),
+                 TL_ERR_INTERRUPTED);
+    cr_expect_eq(report.rows, 0);
+    cr_expect_str_eq(err.text, "interrupted before the first of 6 images");
+    tl_livit_report_clear(&report);
+    tl_images_clear(&images);
+    tl_livit_free(net);
+}

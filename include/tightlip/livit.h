@@ -85,6 +85,8 @@ typedef struct {
     size_t steps;
     uint64_t seed;
     uint64_t first; /* number of the first image of a set: its part is attacked as the whole is */
+    const volatile int *stop; /* set to nonzero by a signal handler: ends after the step in hand;
+                                 NULL: never */
 } tl_livit_attack;
 
 /* 4 restarts of 40 steps. */
@@ -94,7 +96,8 @@ void tl_livit_attack_defaults(tl_livit_attack *settings);
  * pixels (values may leave [0, 1], as the certificate allows). stream: a number of this image, so
  * that results do not depend on the order. *found: whether moved (channels x height x width) is
  * within epsilon and not answered by label. Overwrites the forward of pass. Errors: those of
- * tl_livit_forward, TL_ERR_MEMORY. Cost: restarts x steps forward and backward passes at most. */
+ * tl_livit_forward, TL_ERR_MEMORY, TL_ERR_INTERRUPTED (stop was set before a step, without a word
+ * in err). Cost: restarts x steps forward and backward passes at most. */
 TL_MUST_USE tl_status tl_livit_attack_run(tl_livit_pass *pass, const double *pixels, size_t label,
                                           double epsilon, const tl_livit_attack *settings,
                                           uint64_t stream, double *moved, bool *found,
@@ -120,7 +123,10 @@ typedef struct {
 
 /* Every image; epsilon[] rising. Pixels are bytes / 255. An attack at one epsilon counts at larger
  * ones. Parallel over images (OpenMP); results do not depend on the threads. Errors: TL_ERR_SHAPE
- * (images of another size), TL_ERR_DOMAIN (a label no class has), and those above. */
+ * (images of another size), TL_ERR_DOMAIN (a label no class has), and those above;
+ * TL_ERR_INTERRUPTED when attack->stop was set before all was done: *report then has the images
+ * before the first that is not, perhaps none, as if the set had no others; `refuted` is about every
+ * image that was done. */
 TL_MUST_USE tl_status tl_livit_evaluate(tl_livit_report *report, const tl_livit *net,
                                         const tl_images *images, const double *epsilon,
                                         size_t epsilons, const tl_livit_attack *attack,

@@ -39,6 +39,7 @@ typedef struct {
     double epsilon[MOST_EPSILONS + 1]; /* 0 first */
     bool attacked;
     double median; /* of the radii */
+    bool interrupted;
 } certify_report;
 
 static int by_size(const void *a, const void *b)
@@ -66,7 +67,9 @@ static tl_status evaluate(const tl_cli_call *call, certify_report *c, tl_error *
     const tl_cli_value *value = call->value;
     tl_livit *net = NULL;
     tl_images images = {0};
-    const tl_livit_attack attack = {.restarts = (size_t)value[CERTIFY_RESTARTS].count,
+    const tl_livit_attack attack = {.stop = tl_cli_interrupts_catch("", 0),
+                                    .restarts =
+                                        c->attacked ? (size_t)value[CERTIFY_RESTARTS].count : 0,
                                     .steps = (size_t)value[CERTIFY_STEPS].count,
                                     .seed = value[CERTIFY_SEED].count};
     const size_t most = value[CERTIFY_COUNT].given ? (size_t)value[CERTIFY_COUNT].count : 0;
@@ -77,9 +80,10 @@ static tl_status evaluate(const tl_cli_call *call, certify_report *c, tl_error *
                                 most, err);
     if (status == TL_OK) {
         c->shape = tl_livit_shape_of(net);
-        status = tl_livit_evaluate(&c->report, net, &images, c->epsilon, c->count,
-                                   c->attacked ? &attack : NULL, err);
-        if (status != TL_OK) tl_error_prefix(err, "%s", value[CERTIFY_IMAGES].text);
+        status = tl_livit_evaluate(&c->report, net, &images, c->epsilon, c->count, &attack, err);
+        c->interrupted = status == TL_ERR_INTERRUPTED;
+        if (status != TL_OK && !c->interrupted)
+            tl_error_prefix(err, "%s", value[CERTIFY_IMAGES].text);
     }
     tl_images_clear(&images);
     tl_livit_free(net);
@@ -145,11 +149,21 @@ static json_t *report_json(const certify_report *c)
             json_pack("{s:o,s:o,s:o}", "epsilon", tl_cli_json_real(c->epsilon[e]), "certified",
                       tl_cli_json_real(tl_livit_share_certified(r, c->epsilon[e])), "attacked",
                       c->attacked ? tl_cli_json_real(tl_livit_share_standing(r, e)) : json_null()));
-    return json_pack("{s:I,s:b,s:o,s:o,s:b,s:o,s:o}", "count", (json_int_t)r->rows, "labelled",
-                     (int)r->labelled, "clean",
+    return json_pack("{s:I,s:b,s:b,s:o,s:o,s:b,s:o,s:o}", "count", (json_int_t)r->rows,
+                     "interrupted", (int)c->interrupted, "labelled", (int)r->labelled, "clean",
                      r->labelled ? tl_cli_json_real(tl_livit_share_clean(r)) : json_null(),
                      "median_radius", tl_cli_json_real(c->median), "refuted", (int)r->refuted,
                      "table", table, "images", rows_json(c));
+}
+
+static tl_status show(tl_cli_call *call, certify_report *c, tl_error *err)
+{
+    const tl_status status = find_median(c, err);
+
+    if (status != TL_OK) return status;
+    if (call->json) return tl_cli_json_print(report_json(c));
+    print_report(c, call->value[CERTIFY_EACH].given);
+    return TL_OK;
 }
 
 static tl_status run_certify(tl_cli_call *call, tl_error *err)
@@ -165,15 +179,14 @@ static tl_status run_certify(tl_cli_call *call, tl_error *err)
     c.count = count + 1;
     if (value[CERTIFY_THREADS].given) omp_set_num_threads((int)value[CERTIFY_THREADS].count);
     if (status == TL_OK) status = evaluate(call, &c, err);
-    if (status == TL_OK) status = find_median(&c, err);
-    if (status == TL_OK && c.report.refuted) {
+    if (c.report.refuted) {
         fprintf(stderr, "tightlip: an attack changed an answer within its certified radius\n");
         call->refuted = true;
     }
-    if (status == TL_OK && call->json)
-        status = tl_cli_json_print(report_json(&c));
-    else if (status == TL_OK)
-        print_report(&c, value[CERTIFY_EACH].given);
+    if (status == TL_OK || (c.interrupted && c.report.rows > 0)) {
+        const tl_status shown = show(call, &c, status == TL_OK ? err : NULL);
+        if (shown != TL_OK) status = shown;
+    }
     tl_livit_report_clear(&c.report);
     return status;
 }
@@ -187,7 +200,8 @@ const tl_cli_verb tl_cli_verb_certify = {
         "proves for each image a radius within which its answer is the label, from the LoFAST "
         "bound at its own activations; rounding is covered. With --pgd it attacks the images as "
         "well: the share that a perturbation of size epsilon leaves right lies between the two "
-        "columns. Exit code 3 where an attack succeeds within a certified radius.",
+        "columns. Exit code 3 where an attack succeeds within a certified radius. Interrupted, it "
+        "reports the images before the first that is not done, as --count does, with exit code 1.",
     .option = options,
     .options = CERTIFY_COUNT_OF,
     .least = 1,

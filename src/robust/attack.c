@@ -74,12 +74,14 @@ static bool step(ascent *a, double length)
     return true;
 }
 
-static tl_status climb(ascent *a, size_t steps, bool *found, tl_error *err)
+static tl_status climb(ascent *a, size_t steps, const volatile int *stop, bool *found,
+                       tl_error *err)
 {
     /* Long enough to cross the ball, and to turn on its surface. */
     const double length = 2.5 * a->epsilon / (double)steps;
 
     for (size_t i = 0; i <= steps; i++) {
+        if (stop && *stop) return TL_ERR_INTERRUPTED;
         const tl_status status = tl_livit_forward(a->pass, a->moved, err);
         if (status != TL_OK) return status;
         *found = tl_livit_predicted(a->pass) != a->label && inside(a);
@@ -114,7 +116,7 @@ tl_status tl_livit_attack_run(tl_livit_pass *pass, const double *pixels, size_t 
         }
         start(&a, r, rng);
         gsl_rng_free(rng);
-        status = climb(&a, settings->steps > 0 ? settings->steps : 1, found, err);
+        status = climb(&a, settings->steps > 0 ? settings->steps : 1, settings->stop, found, err);
     }
     free(a.gradient);
     return status;

@@ -11,6 +11,7 @@ typedef struct {
     const double *epsilon;
     size_t epsilons, size;
     const tl_livit_attack *attack;
+    bool *done; /* of each image */
 } task;
 
 static double margin_of(const tl_livit_pass *pass, size_t label)
@@ -78,7 +79,12 @@ static tl_status alloc_report(tl_livit_report *report, const task *t, tl_error *
     return TL_OK;
 }
 
-/* The first failure of any image; later ones are skipped. */
+static bool stopped(const task *t)
+{
+    return t->attack && t->attack->stop && *t->attack->stop;
+}
+
+/* The first failure of any image; later ones are skipped, as are those behind a stop. */
 static tl_status run_all(tl_livit_report *report, const task *t, tl_error *err)
 {
     const int most = omp_get_max_threads();
@@ -94,9 +100,13 @@ static tl_status run_all(tl_livit_report *report, const task *t, tl_error *err)
                                   : tl_fail(&why, TL_ERR_MEMORY, "out of memory");
 #pragma omp for schedule(dynamic, 1)
         for (size_t i = 0; i < report->rows; i++) {
-            if (status != TL_OK) continue;
+            if (status != TL_OK || stopped(t)) continue;
             status = evaluate(t, i, pass, pixels, &report->row[i], &why);
-            if (status != TL_OK) tl_error_prefix(&why, "image %zu", i);
+            t->done[i] = status == TL_OK;
+            if (status == TL_ERR_INTERRUPTED)
+                status = TL_OK;
+            else if (status != TL_OK)
+                tl_error_prefix(&why, "image %zu", i);
         }
 #pragma omp critical
         if (status != TL_OK && first == TL_OK) {
@@ -109,6 +119,30 @@ static tl_status run_all(tl_livit_report *report, const task *t, tl_error *err)
     return first;
 }
 
+/* An attack within a certified radius that changed the answer. */
+static bool is_refuted(const task *t, const tl_livit_row *row)
+{
+    for (size_t e = 0; e < t->epsilons; e++)
+        if (row->attacked[e] && t->epsilon[e] <= row->radius && row->radius > 0) return true;
+    return false;
+}
+
+/* Leaves the images before the first that is not done. */
+static tl_status take_done(tl_livit_report *report, const task *t, tl_error *err)
+{
+    const size_t all = report->rows;
+    size_t first = 0;
+
+    for (size_t i = 0; i < all; i++)
+        report->refuted = report->refuted || (t->done[i] && is_refuted(t, &report->row[i]));
+    while (first < all && t->done[first]) first++;
+    report->rows = first;
+    if (first == all) return TL_OK;
+    if (first == 0)
+        return tl_fail(err, TL_ERR_INTERRUPTED, "interrupted before the first of %zu images", all);
+    return tl_fail(err, TL_ERR_INTERRUPTED, "interrupted: the first %zu of %zu images", first, all);
+}
+
 tl_status tl_livit_evaluate(tl_livit_report *report, const tl_livit *net, const tl_images *images,
                             const double *epsilon, size_t epsilons, const tl_livit_attack *attack,
                             tl_error *err)
@@ -118,18 +152,17 @@ tl_status tl_livit_evaluate(tl_livit_report *report, const tl_livit *net, const 
                     .epsilon = epsilon,
                     .epsilons = epsilons,
                     .size = net->channels * net->height * net->width,
-                    .attack = attack};
+                    .attack = attack,
+                    .done = calloc(images->count + 1, sizeof *t.done)};
     *report = (tl_livit_report){0};
-    tl_status status = check(net, images, err);
+    tl_status status =
+        t.done ? check(net, images, err) : tl_fail(err, TL_ERR_MEMORY, "out of memory");
 
     if (status == TL_OK) status = alloc_report(report, &t, err);
     if (status == TL_OK) status = run_all(report, &t, err);
-    for (size_t i = 0; status == TL_OK && i < report->rows; i++)
-        for (size_t e = 0; e < epsilons; e++)
-            if (report->row[i].attacked[e] && epsilon[e] <= report->row[i].radius &&
-                report->row[i].radius > 0)
-                report->refuted = true;
-    if (status != TL_OK) tl_livit_report_clear(report);
+    if (status == TL_OK) status = take_done(report, &t, err);
+    free(t.done);
+    if (status != TL_OK && status != TL_ERR_INTERRUPTED) tl_livit_report_clear(report);
     return status;
 }
 

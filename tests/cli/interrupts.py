@@ -2,6 +2,7 @@
 """interrupts.py PROGRAM: what SIGINT and SIGTERM leave of a search, an enclosure and tables that take long. Last line: `N passed, N failed`."""
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -97,12 +98,31 @@ def attack_gives_its_rows(program, tmp):
     return wrong
 
 
+def certify_gives_the_images_before(program, tmp):
+    """The bytes of a run of no more images; nothing where the first is not done."""
+    root = DATA.parent.parent.parent / "experiments"
+    pictures = root / "data/fashion_mnist"
+    words = [program, "certify", str(root / "livit/model.safetensors"), "--images", str(pictures / "images.idx"),
+             "--labels", str(pictures / "labels.idx"), "--pgd", "--each"]
+    wrong, stdout, stderr = interrupted([*words, "--steps", "400"], tmp, signal.SIGINT, seconds=3)
+    said = re.search(r"interrupted: the first (\d+) of 1000 images", stderr)
+    if wrong or not said:
+        return wrong + missing("interrupted: the first", stderr)
+    whole = subprocess.run([*words, "--steps", "400", "--count", said[1]], cwd=tmp, capture_output=True, text=True,
+                           timeout=TIME_LIMIT)
+    wrong += [] if whole.stdout == stdout else [f"expected {whole.stdout[:600]!r}, found {stdout[:600]!r}"]
+    found, stdout, stderr = interrupted([*words, "--restarts", "100000", "--steps", "100000", "--json"], tmp,
+                                        signal.SIGTERM)
+    return wrong + found + missing("interrupted before the first of 1000 images", stderr) + (
+        [f"stdout: {stdout[:200]!r}"] if stdout else [])
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         for test in (search_keeps_the_best, search_as_json, exact_prints_what_is_proven, exact_goes_on,
-                     exact_without_its_directory, attack_gives_its_rows):
+                     exact_without_its_directory, attack_gives_its_rows, certify_gives_the_images_before):
             wrong = test(program, pathlib.Path(name))
             passed, failed = passed + (not wrong), failed + bool(wrong)
             for text in wrong:
