@@ -1,6 +1,6 @@
 /* SIGINT and SIGTERM. During a run what is in hand may end within a second, then it is dropped:
- * records are whole lines behind one another, so the program can end anywhere. A search or an
- * enclosure has nothing to show before its end, and is given the time. */
+ * records are whole lines behind one another, so the program can end anywhere. A search, an
+ * enclosure or a table is shown at its end only, and is given the time. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,6 +18,7 @@ typedef struct {
     size_t adversarial; /* tokens of the comparison below; 0: none */
     size_t restarts, evaluations;
     uint64_t seed;
+    const volatile int *stop; /* set to nonzero by a signal handler */
 } layers_plan;
 
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
     size_t rows;
     layers_attack *attack; /* owned */
     size_t attacks;
+    bool interrupted; /* some are missing */
 } layers_report;
 
 /* layers_input.c: what the model is to see; owned. */
@@ -60,7 +62,9 @@ TL_MUST_USE tl_status layers_input_read(layers_input *out, const tl_transformer_
                                         const char *vocabulary, tl_numbering how, tl_error *err);
 void layers_input_clear(layers_input *input);
 
-/* id: as many as the longest text of the plan; vit: pixels. */
+/* id: as many as the longest text of the plan; vit: pixels. Errors: those of what is measured;
+ * TL_ERR_INTERRUPTED when the plan's stop was set before all was done: the report then has the rows
+ * and comparisons that were. */
 TL_MUST_USE tl_status layers_measure(layers_report *report, const tl_transformer *model,
                                      const layers_plan *plan, const tl_transformer_input *input,
                                      tl_error *err);

@@ -22,29 +22,43 @@ static void measure_radii(const tl_measure *mu, layers_row *row)
     }
 }
 
-/* The least bound of the spectral norm on the outputs of the layer norm, or at the tokens. */
-static tl_status measure_bounds(const tl_layer *layer, const tl_measure *mu,
-                                const tl_domain *domain, layers_row *row, tl_error *err)
+/* What takes long is not begun; what is in hand ends. */
+static tl_status go_on(const layers_plan *plan)
 {
-    tl_cli_bound_row *rows = NULL;
-    const tl_status s = tl_cli_bounds_at(&rows, layer, mu, domain, NULL, err);
+    return *plan->stop ? TL_ERR_INTERRUPTED : TL_OK;
+}
+
+/* The least bound of the spectral norm on the outputs of the layer norm, or at the tokens. */
+static tl_status measure_bounds(const tl_layer *layer, const layers_plan *plan,
+                                const tl_measure *mu, const tl_domain *domain, layers_row *row,
+                                tl_error *err)
+{
+    tl_head_facts *head = calloc(layer->heads, sizeof *head);
+    tl_bound_query query;
+    tl_status s = head ? tl_bound_query_domain(&query, head, layer, mu, domain, err)
+                       : tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", layer->heads);
 
     row->log_bound = HUGE_VAL;
-    for (size_t i = 0; !s && rows[i].bound; i++) {
-        const tl_bound *bound = rows[i].bound;
-        const bool holds = bound->provenance != TL_PROVENANCE_REFUTED;
-        if (!holds || bound->norm != TL_NORM_2 || !rows[i].value.applicable ||
-            !(rows[i].value.log_value < row->log_bound))
-            continue;
-        row->log_bound = rows[i].value.log_value;
+    for (size_t i = 0; !s && i < tl_bound_count(); i++) {
+        const tl_bound *bound = tl_bound_at(i);
+        tl_bound_value value;
+        if (bound->provenance == TL_PROVENANCE_REFUTED || bound->norm != TL_NORM_2) continue;
+        s = go_on(plan);
+        if (s) break;
+        const tl_bound_query asked = tl_bound_query_about(&query, bound, domain, false);
+        s = tl_bound_evaluate(bound, &asked, &value, err);
+        if (s || !value.applicable || !(value.log_value < row->log_bound)) continue;
+        row->log_bound = value.log_value;
         row->bound = bound->key;
     }
-    free(rows);
+    free(head);
     return s;
 }
 
-static tl_status measure_row(const tl_layer *layer, const tl_domain *domain, const double *x,
-                             layers_row *row, tl_error *err)
+/* domain: of bounds, or NULL. */
+static tl_status measure_row(const tl_layer *layer, const layers_plan *plan,
+                             const tl_domain *domain, const double *x, layers_row *row,
+                             tl_error *err)
 {
     tl_measure *mu = NULL;
     tl_norm_layer_result norm = {0};
@@ -59,7 +73,8 @@ static tl_status measure_row(const tl_layer *layer, const tl_domain *domain, con
         row->jt_f = functional.value;
         measure_radii(mu, row);
     }
-    if (!s && domain) s = measure_bounds(layer, mu, domain, row, err);
+    if (!s && domain) s = go_on(plan);
+    if (!s && domain) s = measure_bounds(layer, plan, mu, domain, row, err);
     tl_measure_free(mu);
     return s;
 }
@@ -106,9 +121,10 @@ static tl_status search_value(const tl_layer *layer, const layers_plan *plan,
     settings.restarts = plan->restarts;
     settings.evaluations = plan->evaluations;
     settings.seed = plan->seed;
+    settings.stop = plan->stop;
     const tl_status s = tl_search_run(&problem, &settings, &best, err);
     *value = s ? (double)NAN : best.norm.value;
-    if (!s) tl_search_result_clear(&best);
+    tl_search_result_clear(&best);
     return s;
 }
 
@@ -124,8 +140,10 @@ static tl_status measure_attack(const tl_layer *layer, const layers_plan *plan,
     out->radius = ellipsoid->radius_origin;
     if (!s) s = tl_domain_alloc_ball(&ball, layer->d, out->radius, NULL, err);
     if (!s) s = adversarial_value(layer, &tokens, u, out->n, ball, &out->castin_ball, err);
+    if (!s) s = go_on(plan);
     if (!s)
         s = adversarial_value(layer, &tokens, u, out->n, ellipsoid, &out->castin_ellipsoid, err);
+    if (!s) s = go_on(plan);
     if (!s) s = search_value(layer, plan, ball, &out->search_ball, err);
     if (!s) s = search_value(layer, plan, ellipsoid, &out->search_ellipsoid, err);
     tl_domain_free(ball);
@@ -148,20 +166,45 @@ static tl_status measure_head(layers_report *report, const tl_transformer *model
     for (size_t i = 0; !s && i < plan->lengths; i++) {
         layers_row *row = &report->row[report->rows];
         *row = (layers_row){.layer = at, .head = plan->head[h], .n = states[i].n};
-        s = measure_row(layer, plan->bounds ? domain : NULL,
-                        states[i].input + at * states[i].n * states[i].d, row, err);
+        s = go_on(plan);
+        if (!s)
+            s = measure_row(layer, plan, plan->bounds ? domain : NULL,
+                            states[i].input + at * states[i].n * states[i].d, row, err);
         if (!s) report->rows++;
     }
     if (!s && plan->adversarial && plan->head[h] >= 0) {
         layers_attack *attack = &report->attack[report->attacks];
         *attack = (layers_attack){.layer = at, .head = plan->head[h]};
-        s = measure_attack(layer, plan, domain, attack, err);
+        s = go_on(plan);
+        if (!s) s = measure_attack(layer, plan, domain, attack, err);
         if (!s) report->attacks++;
     }
-    if (s) tl_error_prefix(err, "layer %zu, head %ld", at, plan->head[h]);
+    if (s && s != TL_ERR_INTERRUPTED)
+        tl_error_prefix(err, "layer %zu, head %ld", at, plan->head[h]);
     tl_domain_free(domain);
     tl_layer_free(layer);
     return s;
+}
+
+/* Says what is missing. */
+static tl_status interrupt(layers_report *report, const layers_plan *plan, tl_error *err)
+{
+    const size_t heads = plan->layers * plan->heads, next = report->rows / plan->lengths;
+    size_t single = 0;
+    char head[24], left[80] = "", compared[80] = "";
+
+    report->interrupted = true;
+    for (size_t h = 0; h < plan->heads; h++) single += plan->head[h] >= 0;
+    if (next < heads)
+        (void)snprintf(left, sizeof left, ", nothing yet from layer %zu, head %s, n = %zu on",
+                       plan->layer[next / plan->heads],
+                       layers_head_text(head, sizeof head, plan->head[next % plan->heads]),
+                       plan->n[report->rows % plan->lengths]);
+    if (plan->adversarial)
+        (void)snprintf(compared, sizeof compared, "; %zu of %zu adversarial comparisons",
+                       report->attacks, plan->layers * single);
+    return tl_fail(err, TL_ERR_INTERRUPTED, "interrupted: %zu of %zu rows%s%s", report->rows,
+                   heads * plan->lengths, left, compared);
 }
 
 tl_status layers_measure(layers_report *report, const tl_transformer *model,
@@ -178,12 +221,13 @@ tl_status layers_measure(layers_report *report, const tl_transformer *model,
     for (size_t i = 0; !s && i < plan->lengths; i++) {
         tl_transformer_input part = *input;
         part.n = plan->n[i];
-        s = tl_transformer_run(model, &part, plan->precision, &states[i], err);
+        s = go_on(plan);
+        if (!s) s = tl_transformer_run(model, &part, plan->precision, &states[i], err);
     }
     for (size_t l = 0; !s && l < plan->layers; l++)
         for (size_t h = 0; !s && h < plan->heads; h++)
             s = measure_head(report, model, plan, states, l, h, err);
     for (size_t i = 0; states && i < plan->lengths; i++) tl_transformer_states_clear(&states[i]);
     free(states);
-    return s;
+    return s == TL_ERR_INTERRUPTED ? interrupt(report, plan, err) : s;
 }

@@ -164,10 +164,10 @@ json_t *layers_json(const layers_report *report, const tl_transformer *model)
 {
     const tl_transformer_config *c = tl_transformer_about(model);
 
-    return json_pack("{s:{s:s, s:I, s:I, s:I, s:I, s:b}, s:o, s:o, s:o}", "model", "family",
+    return json_pack("{s:{s:s, s:I, s:I, s:I, s:I, s:b}, s:b, s:o, s:o, s:o}", "model", "family",
                      tl_family_name(c->family), "d", (json_int_t)c->d, "layers",
                      (json_int_t)c->layers, "heads", (json_int_t)c->heads, "weights",
-                     (json_int_t)tl_transformer_weights(model), "causal", (int)c->causal, "rows",
-                     rows_json(report), "fits", fits_json(report), "adversarial",
-                     attacks_json(report));
+                     (json_int_t)tl_transformer_weights(model), "causal", (int)c->causal,
+                     "interrupted", (int)report->interrupted, "rows", rows_json(report), "fits",
+                     fits_json(report), "adversarial", attacks_json(report));
 }

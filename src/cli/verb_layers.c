@@ -219,10 +219,16 @@ static tl_status run_layers(tl_cli_call *call, tl_error *err)
     if (!s) s = make_plan(call, tl_transformer_about(model), seen.count, &plan, err);
     if (!s) {
         const tl_transformer_input input = {.id = seen.id, .pixels = seen.pixels};
+        plan.stop = tl_cli_interrupts_catch("", 0);
         s = layers_measure(&report, model, &plan, &input, err);
     }
-    if (!s) s = write_files(call, &report, model, err);
-    if (!s) s = show(call, &report, model, err);
+    if (!s || (report.interrupted && report.rows > 0)) {
+        tl_error why = {0};
+        tl_status shown = write_files(call, &report, model, &why);
+        if (!shown) shown = show(call, &report, model, &why);
+        if (shown && err) *err = why;
+        if (shown) s = shown;
+    }
     layers_report_clear(&report);
     layers_input_clear(&seen);
     tl_transformer_free(model);
@@ -243,7 +249,8 @@ const tl_cli_verb tl_cli_verb_layers = {
         "needs its vocabulary (vocab.json and merges.txt, or vocab.txt) there too. With --output "
         "the rows are written to data.csv, with the columns of a run's, and drawn: plot (over n), "
         "plot_radius (over the mean length), and plot_heads and plot_heads_radius where whole "
-        "layers and single heads were asked for; tightlip plot DIR draws them again.",
+        "layers and single heads were asked for; tightlip plot DIR draws them again. Interrupted, "
+        "it shows and writes the rows that are done and says which are not, with exit code 1.",
     .option = options,
     .options = LAYERS_COUNT,
     .most = 1,

@@ -117,12 +117,34 @@ def certify_gives_the_images_before(program, tmp):
         [f"stdout: {stdout[:200]!r}"] if stdout else [])
 
 
+def layers_gives_its_rows(program, tmp):
+    """The rows before a comparison that does not end, in the files too."""
+    (tmp / "gpt2.json").write_text(json.dumps({
+        "model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": 100,
+        "layer_norm_epsilon": 1e-5, "initializer_range": 0.02, "activation_function": "gelu_new"}))
+    (tmp / "text").write_text("a b c d e f g h i j")
+    words = [program, "layers", "--random", "gpt2", "--config", "gpt2.json", "--text", "text", "--n", "2,4,8"]
+    endless = [*words, "--layers", "0,1", "--adversarial", "4", "--restarts", "1000", "--evaluations", "1000000000"]
+    wrong, stdout, stderr = interrupted([*endless, "-o", "cut"], tmp, signal.SIGINT)
+    wrong += missing("interrupted: 6 of 12 rows, nothing yet from layer 1, head all, n = 2 on; "
+                     "0 of 2 adversarial comparisons", stderr)
+    whole = subprocess.run([*words, "--layers", "0", "-o", "whole"], cwd=tmp, capture_output=True, text=True,
+                           timeout=TIME_LIMIT)
+    wrong += missing(stdout.replace("cut/", "whole/"), whole.stdout)
+    for name in ("data.csv", "plot.gp", "plot.svg"):
+        wrong += [] if (tmp / "cut" / name).read_bytes() == (tmp / "whole" / name).read_bytes() else [f"{name} differs"]
+    found, stdout, _ = interrupted([*endless, "--json"], tmp, signal.SIGTERM)
+    document = json.loads(stdout)
+    return wrong + found + ([] if document["interrupted"] and len(document["rows"]) == 6 else [f"json: {document}"])
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         for test in (search_keeps_the_best, search_as_json, exact_prints_what_is_proven, exact_goes_on,
-                     exact_without_its_directory, attack_gives_its_rows, certify_gives_the_images_before):
+                     exact_without_its_directory, attack_gives_its_rows, certify_gives_the_images_before,
+                     layers_gives_its_rows):
             wrong = test(program, pathlib.Path(name))
             passed, failed = passed + (not wrong), failed + bool(wrong)
             for text in wrong:
