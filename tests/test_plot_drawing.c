@@ -69,6 +69,26 @@ Test(plot_drawing, several_plots_of_one_table)
     scratch_clear(&dir);
 }
 
+/* Names of series hold what a configuration gives them. */
+Test(plot_drawing, fits_of_series_with_quotes)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    write_results(&dir,
+                  PLOT(AXES "\"log\": \"xy\", \"y\": [\"lower\"], \"bounds\": [],"
+                            "\"series\": [\"k\"], \"fit\": true"),
+                  "n,k,lower_log10\n1,\"a \"\"b\"\", c\",0\n10,\"a \"\"b\"\", c\",1\n"
+                  "100,\"a \"\"b\"\", c\",2.5\n");
+    cr_assert_eq(tl_experiment_plot(dir.directory, &err), TL_OK, "%s", err.text);
+    char *fit = results_text(dir.directory, "fit.csv");
+    cr_assert(fit);
+    expect_in(fit, "\nlower,\"k = a \"\"b\"\", c\",3,");
+    free(fit);
+    scratch_clear(&dir);
+}
+
 Test(plot_drawing, missing_or_broken_inputs)
 {
     scratch dir;

@@ -27,6 +27,16 @@ void tl_buffer_text(tl_buffer *b, const char *text)
     tl_buffer_put(b, text, strlen(text));
 }
 
+void tl_buffer_quoted(tl_buffer *b, const char *text)
+{
+    tl_buffer_text(b, "\"");
+    for (; *text; text++) {
+        if (*text == '"') tl_buffer_text(b, "\"");
+        tl_buffer_put(b, text, 1);
+    }
+    tl_buffer_text(b, "\"");
+}
+
 void tl_buffer_print(tl_buffer *b, const char *format, ...)
 {
     char text[2048];

@@ -13,6 +13,8 @@ typedef struct {
 
 void tl_buffer_put(tl_buffer *b, const char *text, size_t size);
 void tl_buffer_text(tl_buffer *b, const char *text);
+/* Between quotes, as a cell of a table: a quote in it stands twice. */
+void tl_buffer_quoted(tl_buffer *b, const char *text);
 void tl_buffer_print(tl_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -10,16 +10,10 @@
 /* A text cell: quoted where it holds a comma, a quote or a line end. */
 static void put_text(tl_buffer *b, const char *text)
 {
-    if (!text[strcspn(text, ",\"\r\n")]) {
+    if (text[strcspn(text, ",\"\r\n")])
+        tl_buffer_quoted(b, text);
+    else
         tl_buffer_text(b, text);
-        return;
-    }
-    tl_buffer_text(b, "\"");
-    for (; *text; text++) {
-        if (*text == '"') tl_buffer_text(b, "\"");
-        tl_buffer_put(b, text, 1);
-    }
-    tl_buffer_text(b, "\"");
 }
 
 static void put_value(tl_buffer *b, const json_t *value)

@@ -118,8 +118,10 @@ static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
         tl_line fit, interval;
         if (curve->bound || !tl_fit_line(curve, &fit) || !tl_fit_interval(curve, &interval))
             continue;
-        tl_buffer_print(&b, "%s,\"%s\",%zu,%.17g,%.17g,%.17g", curve->key, curve->series,
-                        fit.points, fit.slope, fit.error, fit.intercept);
+        tl_buffer_print(&b, "%s,", curve->key);
+        tl_buffer_quoted(&b, curve->series);
+        tl_buffer_print(&b, ",%zu,%.17g,%.17g,%.17g", fit.points, fit.slope, fit.error,
+                        fit.intercept);
         if (exponent &&
             tl_fit_power(curve, json_number_value(exponent), &constant, &constant_error))
             tl_buffer_print(&b, ",%.17g,%.17g,%.17g", json_number_value(exponent), constant,
