@@ -80,11 +80,11 @@ typedef struct {
  * and build, at any number of threads and ranks and after any interruption with resume. While it
  * runs, finished cells stand in cells.ndjson.partial (whole lines, in order, each with a checksum);
  * a final name is only ever given to a complete file. Results of the same experiment (by its name)
- * are replaced. Errors: TL_ERR_IO (directory not writable, disk full: what was finished stays in
- * the partial file; another run is writing there, which is seen where the file system has locks),
- * TL_ERR_ARGUMENT (in the way without overwrite: cells of an interrupted run without resume,
- * results of another experiment or shard; with resume, those of another config, seed or build),
- * TL_ERR_INTERRUPTED. */
+ * are replaced; plots and fit.csv of earlier ones go, also where no_plot draws none. Errors:
+ * TL_ERR_IO (directory not writable, disk full: what was finished stays in the partial file;
+ * another run is writing there, which is seen where the file system has locks), TL_ERR_ARGUMENT (in
+ * the way without overwrite: cells of an interrupted run without resume, results of another
+ * experiment or shard; with resume, those of another config, seed or build), TL_ERR_INTERRUPTED. */
 TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
                                         const tl_run_options *options, tl_error *err);
 

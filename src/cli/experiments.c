@@ -119,6 +119,13 @@ json_t *tl_cli_list_experiments(bool json)
     return array;
 }
 
+static void list_file(json_t **list, const char *path, bool json)
+{
+    if (access(path, F_OK) != 0) return;
+    if (!json) puts(path);
+    tl_cli_json_append(list, json_string(path));
+}
+
 json_t *tl_cli_list_plots(const char *directory, bool json)
 {
     static const char *const ends[] = {".gp", ".svg", ".png"};
@@ -131,12 +138,13 @@ json_t *tl_cli_list_plots(const char *directory, bool json)
     if (tl_problem_load_json(path, &manifest, &err) != TL_OK) return list;
     json_object_foreach(json_object_get(manifest, "config"), group, plot)
     {
-        for (size_t i = 0; strncmp(group, "plot", 4) == 0 && i < CLI_COUNT_OF(ends); i++) {
+        if (strncmp(group, "plot", 4) != 0) continue;
+        for (size_t i = 0; i < CLI_COUNT_OF(ends); i++) {
             (void)snprintf(path, sizeof path, "%s/%.64s%s", directory, group, ends[i]);
-            if (access(path, F_OK) != 0) continue;
-            if (!json) puts(path);
-            tl_cli_json_append(&list, json_string(path));
+            list_file(&list, path, json);
         }
+        (void)snprintf(path, sizeof path, "%s/fit%.60s.csv", directory, group + 4);
+        list_file(&list, path, json);
     }
     json_decref(manifest);
     return list;

@@ -22,9 +22,9 @@ const tl_cli_verb tl_cli_verb_plot = {
     .operands = "DIR",
     .summary = "draw the plot of a results directory again",
     .details =
-        "Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv in DIR, "
-        "and prints their paths. Where these two are damaged it says file, line and what was "
-        "expected, and the old plot stays.",
+        "Draws plot.gp, plot.svg and plot.png again from manifest.json and data.csv in DIR, with "
+        "fit.csv where the plot has slopes, and prints their paths. Where manifest.json or "
+        "data.csv is damaged it says file, line and what was expected, and the old plot stays.",
     .least = 1,
     .most = 1,
     .run = run_plot,

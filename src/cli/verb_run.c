@@ -119,8 +119,9 @@ static json_t *extreme_cell(const tl_cli_summary *summary, int sign)
 /* Prints the paths of the files that are there, or collects them. */
 static json_t *list_files(const char *directory, bool json)
 {
-    static const char *const names[] = {"manifest.json", "cells.ndjson", "data.csv",     "plot.gp",
-                                        "plot.svg",      "plot.png",     "timing.ndjson"};
+    static const char *const names[] = {"manifest.json", "cells.ndjson", "data.csv",
+                                        "plot.gp",       "plot.svg",     "plot.png",
+                                        "fit.csv",       "timing.ndjson"};
     json_t *files = json_array();
 
     for (size_t i = 0; i < CLI_COUNT_OF(names); i++) {

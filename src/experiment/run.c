@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "experiment/internal.h"
 #include "experiment/partial.h"
@@ -21,6 +22,21 @@ static tl_status write_text(const char *directory, const char *name, const char 
     return s;
 }
 
+/* Plots, fits and, of a shard, tables that an earlier run left: they do not show these records. */
+static tl_status drop_older(const tl_run_options *options, tl_error *err)
+{
+    static const char *const names[] = {"plot.gp", "plot.svg", "plot.png", "fit.csv", "data.csv"};
+    const size_t count = sizeof names / sizeof *names - (options->shards == 0);
+
+    for (size_t i = 0; i < count; i++) {
+        char *path = tl_results_path(options->directory, names[i]);
+        if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", options->directory);
+        (void)unlink(path);
+        free(path);
+    }
+    return TL_OK;
+}
+
 /* Everything that follows from the records. */
 static tl_status write_results(const tl_experiment *ex, const tl_run_options *options,
                                tl_partial *partial, tl_run_summary *summary, tl_error *err)
@@ -35,6 +51,7 @@ static tl_status write_results(const tl_experiment *ex, const tl_run_options *op
     if (!s) s = tl_partial_finish(partial, records, size, err);
     free(records);
     free(csv);
+    if (!s) s = drop_older(options, err);
     if (!s && !options->no_plot && options->shards == 0)
         s = tl_experiment_plot(options->directory, err);
     return s;
