@@ -29,7 +29,7 @@ typedef struct {
     size_t d;
     double norm_a;       /* kind l2: ||Q'Q||/sqrt(d) */
     uint64_t n;          /* 0: mean field */
-    const char *bias;    /* kind sigmoid: a number or "-log n", or NULL: 0 */
+    double bias;         /* kind sigmoid */
     double nu, tau, eps; /* kind cosine */
 } tl_cli_search_head;
 TL_MUST_USE tl_status tl_cli_search_layer(tl_layer **out, const tl_cli_search_head *head,

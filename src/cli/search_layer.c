@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static tl_status alloc_head(tl_layer **out, const tl_cli_search_head *head, tl_error *err)
 {
@@ -22,21 +21,6 @@ static tl_status alloc_head(tl_layer **out, const tl_cli_search_head *head, tl_e
                             &(tl_head){.k = d, .v = d, .Q = A, .V = V, .scale = 1}, NULL, 0, err);
     free(A);
     return status;
-}
-
-static tl_status set_bias(tl_layer *layer, const tl_cli_search_head *head, tl_error *err)
-{
-    if (head->bias == NULL) return TL_OK;
-    if (strcmp(head->bias, "-log n") == 0) {
-        if (head->n == 0)
-            return tl_fail(err, TL_ERR_ARGUMENT, "--bias '-log n': expected a finite --n");
-        layer->bias = -log((double)head->n);
-        return TL_OK;
-    }
-    if (!tl_cli_parse_real(head->bias, &layer->bias) || !isfinite(layer->bias))
-        return tl_fail(err, TL_ERR_ARGUMENT, "--bias: expected a number or '-log n', found '%s'",
-                       head->bias);
-    return TL_OK;
 }
 
 static tl_status set_mask(tl_layer *layer, const tl_cli_search_head *head, tl_error *err)
@@ -63,8 +47,8 @@ tl_status tl_cli_search_layer(tl_layer **out, const tl_cli_search_head *head, tl
     layer->nu = head->nu;
     layer->tau = head->tau;
     layer->eps = head->eps;
-    status = set_bias(layer, head, err);
-    if (status == TL_OK) status = set_mask(layer, head, err);
+    layer->bias = head->bias;
+    status = set_mask(layer, head, err);
     if (status != TL_OK) {
         tl_layer_free(layer);
         return status;

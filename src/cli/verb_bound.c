@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/constants.h"
 #include "cli/words.h"
 
 #define BOUND_OPTIONS(X)                                                                          \
@@ -19,6 +20,11 @@
     X(NORM_V, "norm-v", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "spectral norm of V of every head") \
     X(NORM_O, "norm-o", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
       "spectral norm of the output matrix")                                                       \
+    X(NORM_Q, "norm-q", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
+      "kind cosine: spectral norm of Q of every head")                                            \
+    X(NORM_K, "norm-k", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                     \
+      "kind cosine: spectral norm of K of every head")                                            \
+    CLI_CONSTANT_OPTIONS(X)                                                                       \
     X(HEADS, "heads", 'H', COUNT, "H", "1", 1, 65536, NULL, "number of heads")                    \
     X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
       "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
@@ -50,10 +56,14 @@ static void fill_head(const tl_cli_value *value, double radius, tl_head_facts *h
         .norm_k = (double)NAN,
         .width = (size_t)value[BOUND_WIDTH].count,
     };
-    if (value[BOUND_ATTENTION].count == TL_KIND_L2)
+    if (value[BOUND_ATTENTION].count == TL_KIND_L2) {
         head->norm_q = sqrt(norm_a * sqrt((double)head->width)) * (1 + 4 * DBL_EPSILON);
-    else
-        head->rho = norm_a * radius;
+        return;
+    }
+    head->rho = norm_a * radius;
+    if (value[BOUND_ATTENTION].count != TL_KIND_COSINE) return;
+    head->norm_q = value[BOUND_NORM_Q].real;
+    head->norm_k = value[BOUND_NORM_K].real;
 }
 
 static tl_status check_radius(const tl_cli_value *value, tl_error *err)
@@ -66,6 +76,20 @@ static tl_status check_radius(const tl_cli_value *value, tl_error *err)
         return tl_fail(err, TL_ERR_ARGUMENT, "%s: expected kind l2; no other is Lipschitz there",
                        whole ? "--whole-space" : "--radius inf");
     return TL_OK;
+}
+
+static tl_status check_kind(const tl_cli_call *call, tl_error *err)
+{
+    static const tl_cli_constant constants[] = {
+        {BOUND_BIAS, TL_KIND_SIGMOID},  {BOUND_NU, TL_KIND_COSINE},
+        {BOUND_TAU, TL_KIND_COSINE},    {BOUND_EPS, TL_KIND_COSINE},
+        {BOUND_NORM_Q, TL_KIND_COSINE}, {BOUND_NORM_K, TL_KIND_COSINE}};
+    const tl_kind kind = (tl_kind)call->value[BOUND_ATTENTION].count;
+
+    if (kind == TL_KIND_COSINE && call->value[BOUND_NORM_A].given)
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "--norm-a: kind cosine has --norm-q and --norm-k in its place");
+    return tl_cli_check_constants(call, options, constants, CLI_COUNT_OF(constants), kind, err);
 }
 
 static tl_status run_bound(tl_cli_call *call, tl_error *err)
@@ -85,6 +109,9 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
         .heads = heads,
         .head = head,
         .norm_o = value[BOUND_NORM_O].real,
+        .nu = value[BOUND_NU].real,
+        .tau = value[BOUND_TAU].real,
+        .eps = value[BOUND_EPS].real,
     };
     tl_cli_bound_row *rows = NULL;
     tl_cli_conjecture conjecture;
@@ -93,6 +120,9 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
     if (head == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory for %zu heads", heads);
     for (size_t h = 0; h < heads; h++) fill_head(value, radius, &head[h]);
     status = check_radius(value, err);
+    if (status == TL_OK) status = check_kind(call, err);
+    if (status == TL_OK)
+        status = tl_cli_read_bias(&query.bias, &value[BOUND_BIAS], value[BOUND_N].count, err);
     if (status == TL_OK)
         status = tl_cli_conjecture_read(&conjecture, value[BOUND_CONJECTURE].text, TL_NORM_2, err);
     if (status == TL_OK)

@@ -4,6 +4,7 @@
 
 #include <omp.h>
 
+#include "cli/constants.h"
 #include "cli/search.h"
 #include "cli/words.h"
 #include "tightlip/model.h"
@@ -23,12 +24,7 @@ static const char *const mask_words[] = {"none", "causal", "self-masked", NULL};
       "(default of kinds dot and sigmoid; identity of the others)")                              \
     X(NORM_A, "norm-a", 0, NONNEGATIVE, "X", "1", 0, 0, NULL,                                    \
       "spectral norm of A; kind l2: of Q'Q / sqrt(d)")                                           \
-    X(BIAS, "bias", 0, TEXT, "B", NULL, 0, 0, NULL,                                              \
-      "kind sigmoid: added to every logit; a number or '-log n'; without it 0")                  \
-    X(NU, "nu", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "kind cosine: factor of the output")       \
-    X(TAU, "tau", 0, NONNEGATIVE, "X", "1", 0, 0, NULL, "kind cosine: factor of the logits")     \
-    X(EPS, "eps", 0, POSITIVE, "X", "1", 0, 0, NULL,                                             \
-      "kind cosine: rows are divided by sqrt(|.|^2 + X)")                                        \
+    CLI_CONSTANT_OPTIONS(X)                                                                      \
     X(DOMAIN, "domain", 0, CHOICE, "KIND", "ball", 0, 0, tl_cli_domain_words,                    \
       "where the tokens may lie; see tightlip list domains")                                     \
     X(RADIUS, "radius", 'r', POSITIVE, "R", "1", 0, 0, NULL,                                     \
@@ -66,24 +62,6 @@ static bool same_kind(const tl_cli_call *call, tl_kind kind)
     return call->value[SEARCH_ATTENTION].count == (uint64_t)kind;
 }
 
-/* Constants of one kind beside another are a mistake. */
-static tl_status check_constants(const tl_cli_call *call, tl_error *err)
-{
-    static const struct {
-        int option;
-        tl_kind kind;
-    } rows[] = {{SEARCH_BIAS, TL_KIND_SIGMOID},
-                {SEARCH_NU, TL_KIND_COSINE},
-                {SEARCH_TAU, TL_KIND_COSINE},
-                {SEARCH_EPS, TL_KIND_COSINE}};
-
-    for (size_t i = 0; i < CLI_COUNT_OF(rows); i++)
-        if (call->value[rows[i].option].given && !same_kind(call, rows[i].kind))
-            return tl_fail(err, TL_ERR_ARGUMENT, "--%s: expected --attention %s",
-                           options[rows[i].option].name, tl_kind_name(rows[i].kind));
-    return TL_OK;
-}
-
 static int chosen_a(const tl_cli_call *call)
 {
     const bool searched = same_kind(call, TL_KIND_DOT) || same_kind(call, TL_KIND_SIGMOID);
@@ -95,20 +73,25 @@ static int chosen_a(const tl_cli_call *call)
 static tl_status flags_layer(const tl_cli_call *call, tl_layer **layer, tl_error *err)
 {
     const tl_cli_value *value = call->value;
-    const tl_cli_search_head head = {
+    static const tl_cli_constant constants[] = {{SEARCH_BIAS, TL_KIND_SIGMOID},
+                                                {SEARCH_NU, TL_KIND_COSINE},
+                                                {SEARCH_TAU, TL_KIND_COSINE},
+                                                {SEARCH_EPS, TL_KIND_COSINE}};
+    tl_cli_search_head head = {
         .kind = (tl_kind)value[SEARCH_ATTENTION].count,
         .mask = (int)value[SEARCH_MASK].count,
         .a = chosen_a(call),
         .d = (size_t)value[SEARCH_D].count,
         .norm_a = value[SEARCH_NORM_A].real,
         .n = value[SEARCH_N].count,
-        .bias = value[SEARCH_BIAS].given ? value[SEARCH_BIAS].text : NULL,
         .nu = value[SEARCH_NU].real,
         .tau = value[SEARCH_TAU].real,
         .eps = value[SEARCH_EPS].real,
     };
-    const tl_status status = check_constants(call, err);
+    tl_status status =
+        tl_cli_check_constants(call, options, constants, CLI_COUNT_OF(constants), head.kind, err);
 
+    if (status == TL_OK) status = tl_cli_read_bias(&head.bias, &value[SEARCH_BIAS], head.n, err);
     return status != TL_OK ? status : tl_cli_search_layer(layer, &head, err);
 }
 
