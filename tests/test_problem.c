@@ -109,7 +109,7 @@ static const row refused[] = {
     {MASK("[[1, 2], [1, 1]]"), TL_ERR_PARSE, "attention.mask[0][1]: expected 0 or 1"},
     {MASK("[[1, true], [1, 1]]"), TL_ERR_PARSE,
      "attention.mask[0][1]: expected 0 or 1, found true"},
-    {MASK("3"), TL_ERR_PARSE, "attention.mask: expected none, causal or an array"},
+    {MASK("3"), TL_ERR_PARSE, "attention.mask: expected none, causal, self-masked or an array"},
     {MASK("\"general\""), TL_ERR_PARSE, "or an array of rows of 0 and 1, found 'general'"},
     {ATTENTION("{\"kind\": \"dot\", \"bias\": 1, \"heads\": [" HEAD "]}"), TL_ERR_PARSE,
      "attention.bias: expected with kind 'sigmoid' only"},
@@ -264,4 +264,21 @@ Test(problem, defaults_and_both_kinds_of_number)
     cr_expect(!p.has_norm && !p.has_value && !p.direction && !p.domain && !p.name);
     tl_problem_clear(&p);
     json_decref(root);
+}
+
+/* The word says the same as the rows. */
+Test(problem, self_masked_is_rows_without_the_diagonal)
+{
+    static const char *const texts[] = {MASK("\"self-masked\""), MASK("[[0, 1], [1, 0]]")};
+    tl_problem p;
+
+    for (size_t t = 0; t < 2; t++) {
+        json_t *root = json_loads(texts[t], 0, NULL);
+        cr_assert_eq(tl_problem_from_json(root, "here", &p, NULL), TL_OK);
+        cr_assert_eq(p.layer->mask, TL_MASK_GENERAL);
+        for (size_t i = 0; i < 4; i++)
+            cr_expect_eq(tl_layer_sees(p.layer, i / 2, i % 2), i / 2 != i % 2);
+        tl_problem_clear(&p);
+        json_decref(root);
+    }
 }

@@ -41,12 +41,13 @@ typedef struct {
  * biases, tokens, direction and output that do not fit, multiplicities that are not positive 64-bit
  * integers, both multiplicity and log_mass, masses that do not sum to one, radius <= 0, a token
  * outside the domain, value and log10 that contradict each other, documents above 2^31 bytes.
- * Members of the attention besides kind, heads and output: "mask" none, causal, or one row of 0 and
- * 1 per listed token (a row without a 1 is refused); "bias" with kind sigmoid (0); "value_factor"
- * with kind l2 (true); "nu", "tau" (1, at least 0) and "eps" (required, positive) with kind cosine.
- * Heads of kind l2 are {Q, V} or, untied, {Q, K, V}; heads of kind cosine have no scale.
- * Weights and tokens named by file: tl_model_resolve of tightlip/model.h comes first.
- * Cost: linear in the file. Source: DESIGN section 3, repeated in README. */
+ * Members of the attention besides kind, heads and output: "mask" none, causal, self-masked (all
+ * but itself), or one row of 0 and 1 per listed token (a row without a 1 is refused); "bias" with
+ * kind sigmoid (0); "value_factor" with kind l2 (true); "nu", "tau" (1, at least 0) and "eps"
+ * (required, positive) with kind cosine. Heads of kind l2 are {Q, V} or, untied, {Q, K, V}; heads
+ * of kind cosine have no scale. Weights and tokens named by file: tl_model_resolve of
+ * tightlip/model.h comes first. Cost: linear in the file. Source: DESIGN section 3, repeated in
+ * README. */
 TL_MUST_USE tl_status tl_problem_read(const char *path, tl_problem *out, tl_error *err);
 /* The same from a parsed document; `where` names it in messages. */
 TL_MUST_USE tl_status tl_problem_from_json(const json_t *root, const char *where, tl_problem *out,

@@ -2,22 +2,27 @@
 #include "attention/problem_parse.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define EXPECTED "expected none, causal, self-masked or an array of rows of 0 and 1, found "
+
+/* A mask of rows, which are known with the tokens. */
+static bool is_self_masked(const json_t *value)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), "self-masked") == 0;
+}
 
 tl_status tl_parse_mask_word(const tl_parse *p, const json_t *value, tl_mask *mask)
 {
     const char *name;
 
     *mask = TL_MASK_NONE;
-    if (!value || json_is_array(value)) return TL_OK;
+    if (!value || json_is_array(value) || is_self_masked(value)) return TL_OK;
     if (!json_is_string(value))
-        return tl_parse_fail(p, "attention.mask",
-                             "expected none, causal or an array of rows of 0 and 1, found %s",
-                             tl_parse_type(value));
+        return tl_parse_fail(p, "attention.mask", EXPECTED "%s", tl_parse_type(value));
     name = json_string_value(value);
     if (tl_mask_from_name(name, mask) || *mask == TL_MASK_GENERAL)
-        return tl_parse_fail(p, "attention.mask",
-                             "expected none, causal or an array of rows of 0 and 1, found '%s'",
-                             name);
+        return tl_parse_fail(p, "attention.mask", EXPECTED "'%s'", name);
     return TL_OK;
 }
 
@@ -43,10 +48,19 @@ static tl_status read_mask_row(const tl_parse *p, const json_t *row, size_t i, s
     return TL_OK;
 }
 
+static tl_status mask_self(const tl_parse *p, size_t n, tl_layer *layer)
+{
+    const tl_status s = tl_layer_mask_self(layer, n, p->err);
+
+    if (s) tl_error_prefix(p->err, "%s: attention", p->document);
+    return s;
+}
+
 tl_status tl_parse_mask_rows(const tl_parse *p, const json_t *value, size_t n, tl_layer *layer)
 {
     tl_status s = TL_OK;
 
+    if (is_self_masked(value)) return mask_self(p, n, layer);
     if (!json_is_array(value)) return TL_OK;
     if (json_array_size(value) != n)
         return tl_parse_fail(p, "attention.mask", "expected %zu rows, one per token, found %zu", n,
