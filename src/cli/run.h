@@ -32,6 +32,11 @@ TL_MUST_USE tl_status tl_cli_summary_read(tl_cli_summary *summary, const char *d
                                           tl_error *err);
 void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary);
 void tl_cli_summary_clear(tl_cli_summary *summary);
+/* Summary of a run of that status, TL_OK or TL_ERR_NUMERIC (all files are there, some cells are not
+ * as they should be: either above a bound, which is the exit code of a refuted claim, or without a
+ * value), on stderr; false where it cannot be read. *status: what the verb ends with. */
+bool tl_cli_summary_report(tl_cli_summary *summary, tl_cli_call *call, const char *verb,
+                           const char *directory, tl_status *status, tl_error *err);
 
 /* "n = 4, R = 2" */
 void tl_cli_describe_cell(char *text, size_t size, json_t *variables);

@@ -157,3 +157,23 @@ void tl_cli_summary_clear(tl_cli_summary *summary)
     json_decref(summary->conjectures);
     summary->cells = summary->conjectures = NULL;
 }
+
+bool tl_cli_summary_report(tl_cli_summary *summary, tl_cli_call *call, const char *verb,
+                           const char *directory, tl_status *status, tl_error *err)
+{
+    tl_error why = {TL_OK, ""};
+    const tl_status read = tl_cli_summary_read(summary, directory, &why);
+
+    if (read != TL_OK) {
+        if (*status == TL_OK && err != NULL) *err = why;
+        if (*status == TL_OK) *status = read;
+        return false;
+    }
+    tl_cli_summary_print(stderr, summary);
+    call->refuted = summary->violations > 0;
+    if (*status == TL_ERR_NUMERIC && call->refuted) {
+        fprintf(stderr, "tightlip %s: %s\n", verb, err != NULL ? err->text : "");
+        *status = TL_OK;
+    }
+    return true;
+}

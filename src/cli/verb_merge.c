@@ -16,6 +16,27 @@ enum {
 
 static const tl_cli_option options[MERGE_COUNT] = {MERGE_OPTIONS(CLI_OPTION_ROW)};
 
+static tl_status report_merge(tl_cli_call *call, const tl_experiment *experiment,
+                              const char *directory, tl_status status, tl_error *err)
+{
+    tl_cli_summary summary;
+
+    if (tl_cli_summary_report(&summary, call, "merge", directory, &status, err)) {
+        tl_status printed = TL_OK;
+        if (call->json)
+            printed = tl_cli_json_print(json_pack(
+                "{s:s,s:s,s:I,s:I,s:I,s:I}", "name", tl_experiment_name(experiment), "directory",
+                directory, "cells", (json_int_t)json_array_size(summary.cells), "violations",
+                (json_int_t)summary.violations, "certified", (json_int_t)summary.certified,
+                "failed", (json_int_t)summary.failed));
+        else
+            printf("%s\n", directory);
+        if (status == TL_OK) status = printed;
+    }
+    tl_cli_summary_clear(&summary);
+    return status;
+}
+
 static tl_status run_merge(tl_cli_call *call, tl_error *err)
 {
     const tl_run_options run = {.directory = call->value[MERGE_OUTPUT].text,
@@ -31,12 +52,8 @@ static tl_status run_merge(tl_cli_call *call, tl_error *err)
     if (status == TL_OK)
         status = tl_experiment_merge(experiment, (const char *const *)call->operand + 1,
                                      (size_t)call->operands - 1, &run, err);
-    if (status == TL_OK && call->json)
-        status = tl_cli_json_print(
-            json_pack("{s:s,s:s,s:I}", "name", tl_experiment_name(experiment), "directory",
-                      run.directory, "cells", (json_int_t)tl_experiment_cells(experiment)));
-    else if (status == TL_OK)
-        printf("%s\n", run.directory);
+    if (status == TL_OK || status == TL_ERR_NUMERIC)
+        status = report_merge(call, experiment, run.directory, status, err);
     tl_experiment_free(experiment);
     return status;
 }
@@ -48,7 +65,9 @@ const tl_cli_verb tl_cli_verb_merge = {
     .details =
         "Joins the directories that `tightlip run CONFIG --shard I/N` left, in any order, to the "
         "results of the whole run: the same bytes as from one process. Shards of another "
-        "configuration, seed or build are refused, and missing ones named.",
+        "configuration, seed or build are refused, and missing ones named. Summary and exit codes "
+        "are "
+        "those of run.",
     .option = options,
     .options = MERGE_COUNT,
     .least = 2,

@@ -146,34 +146,22 @@ static json_t *run_json(const tl_experiment *experiment, const char *directory,
                      summary->conjectures);
 }
 
-/* status: of the run, TL_OK or TL_ERR_NUMERIC (all files are there, some cells are not as they
- * should be: either above a bound, which is the exit code of a refuted claim, or without a value).
- */
 static tl_status report_run(tl_cli_call *call, const tl_experiment *experiment,
                             const char *directory, tl_status status, tl_error *err)
 {
     tl_cli_summary summary;
-    tl_error why = {TL_OK, ""};
-    tl_status reported = tl_cli_summary_read(&summary, directory, &why);
-    json_t *files = NULL;
 
-    if (reported == TL_OK) {
-        tl_cli_summary_print(stderr, &summary);
-        files = list_files(directory, call->json);
+    if (tl_cli_summary_report(&summary, call, "run", directory, &status, err)) {
+        json_t *files = list_files(directory, call->json);
+        tl_status printed = TL_OK;
         if (call->json)
-            reported = tl_cli_json_print(run_json(experiment, directory, &summary, files));
+            printed = tl_cli_json_print(run_json(experiment, directory, &summary, files));
         else
             json_decref(files);
-    } else if (status == TL_OK && err != NULL) {
-        *err = why;
-    }
-    call->refuted = reported == TL_OK && summary.violations > 0;
-    if (status == TL_ERR_NUMERIC && call->refuted) {
-        fprintf(stderr, "tightlip run: %s\n", err != NULL ? err->text : "");
-        status = TL_OK;
+        if (status == TL_OK) status = printed;
     }
     tl_cli_summary_clear(&summary);
-    return status != TL_OK ? status : reported;
+    return status;
 }
 
 /* "3/16" */

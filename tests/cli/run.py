@@ -310,16 +310,19 @@ def damaged_run(program, data, tmp):
     return wrong
 
 
+def mark_violated(path, line):
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[line])
+    record["violation"] = record["bounds"][0]["violation"] = True
+    lines[line] = json.dumps(record, separators=(",", ":"))
+    path.write_text("\n".join(lines) + "\n")
+
+
 def violated_run(program, data, tmp):
     """A record that says a bound was exceeded: exit code 3, and the summary names the bound."""
     command = [program, "run", str(data / "small.cfg"), "--no-plot", "-o", "violated"]
     subprocess.run(command, cwd=tmp, capture_output=True, timeout=TIME_LIMIT)
-    path = tmp / "violated/cells.ndjson"
-    lines = path.read_text().splitlines()
-    record = json.loads(lines[1])
-    record["violation"] = record["bounds"][0]["violation"] = True
-    lines[1] = json.dumps(record, separators=(",", ":"))
-    path.write_text("\n".join(lines) + "\n")
+    mark_violated(tmp / "violated/cells.ndjson", 1)
     done = subprocess.run([*command, "--resume", "--json"], cwd=tmp, capture_output=True, text=True,
                           timeout=TIME_LIMIT)
     if done.returncode != 3:
@@ -329,6 +332,21 @@ def violated_run(program, data, tmp):
     if document["violations"] != 1 or document["table"][1]["violated"] != ["castin-general"]:
         wrong.append(f"violations: expected one, castin-general, found {document['table']!r}")
     return wrong
+
+
+def violated_merge(program, data, tmp):
+    """The same of shards that are joined."""
+    config = str(data / "small.cfg")
+    for part in "12":
+        subprocess.run([program, "run", config, "--shard", f"{part}/2", "-o", f"violated{part}"], cwd=tmp,
+                       capture_output=True, timeout=TIME_LIMIT)
+    mark_violated(tmp / "violated2/cells.ndjson", 0)
+    done = subprocess.run([program, "merge", "-o", "joined-violated", config, "violated1", "violated2", "--json"],
+                          cwd=tmp, capture_output=True, text=True, timeout=TIME_LIMIT)
+    if done.returncode != 3:
+        return [f"exit code: expected 3, found {done.returncode}: {done.stderr[:600]!r}"]
+    found = strict_json(done.stdout)["violations"]
+    return fragment_missing("EXCEEDED", done.stderr, "stderr") + [f"violations: {found}"] * (found != 1)
 
 
 def odd_paths(program, data, tmp):
@@ -424,7 +442,7 @@ def main():
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
         for test in (odd_paths, decimal_comma, many_threads, closed_streams, interrupted_run, dropped_run,
-                     rival_runs, damaged_run, violated_run):
+                     rival_runs, damaged_run, violated_run, violated_merge):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)
