@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/transformer.h"
@@ -32,6 +33,14 @@ const char *tl_transformer_weights_file(const char *directory)
     return NULL;
 }
 
+static const char *found_instead(const char *directory)
+{
+    struct stat status;
+
+    if (stat(directory, &status) != 0) return "nothing there";
+    return S_ISDIR(status.st_mode) ? "no weights" : "a file, not a directory";
+}
+
 static tl_status open_weights(const char *directory, tl_weights **out, tl_error *err)
 {
     const char *name = tl_transformer_weights_file(directory);
@@ -40,8 +49,8 @@ static tl_status open_weights(const char *directory, tl_weights **out, tl_error 
         return tl_fail(
             err, TL_ERR_IO,
             "%s: expected a model as it is published, config.json beside model.safetensors "
-            "(or its shards and model.safetensors.index.json), found no weights",
-            directory);
+            "(or its shards and model.safetensors.index.json), found %s",
+            directory, found_instead(directory));
     char *path = join(directory, name);
     const tl_status s = path ? tl_weights_open(out, path, err)
                              : tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", directory);
