@@ -29,7 +29,9 @@
     X(WIDTH, "width", 'k', COUNT, "K", "1", 1, 65536, NULL,                                       \
       "head width, the rows of Q; kind l2, where --norm-a is ||Q||^2 / sqrt(K)")                  \
     X(D, "d", 'd', COUNT, "D", NULL, 1, 1048576, NULL,                                            \
-      "width of the tokens, for norm fro, or a conjecture that speaks of it")                     \
+      "width of the tokens, for norm fro, or a conjecture that speaks of it; kind l2: 1, with "   \
+      "one "                                                                                      \
+      "head of width 1, for bounds that need the matrices")                                       \
     X(WHOLE, "whole-space", 0, FLAG, NULL, NULL, 0, 0, NULL, "the same as --radius inf")          \
     X(CONJECTURE, "conjecture", 'c', TEXT, "FORMULA", NULL, 0, 0, NULL,                           \
       "the logarithm of a bound of your own, over n, g, R, norm_a, norm_v, ..: see tightlip "     \
@@ -92,6 +94,20 @@ static tl_status check_kind(const tl_cli_call *call, tl_error *err)
     return tl_cli_check_constants(call, options, constants, CLI_COUNT_OF(constants), kind, err);
 }
 
+/* Kind l2 at width 1, one head: norms are the matrices up to signs, which no bound asks for. */
+static tl_status line_layer(tl_layer **layer, const tl_cli_value *value, const tl_head_facts *head,
+                            tl_error *err)
+{
+    double Q = head->norm_q, V = head->norm_v, O = value[BOUND_NORM_O].real;
+
+    *layer = NULL;
+    if (value[BOUND_ATTENTION].count != TL_KIND_L2 || value[BOUND_MASK].count == TL_MASK_GENERAL ||
+        value[BOUND_D].count != 1 || value[BOUND_WIDTH].count != 1 || value[BOUND_HEADS].count != 1)
+        return TL_OK;
+    return tl_layer_alloc(layer, TL_KIND_L2, (tl_mask)value[BOUND_MASK].count, 1, 1,
+                          &(tl_head){.k = 1, .v = 1, .Q = &Q, .V = &V, .scale = 1}, &O, 1, err);
+}
+
 static tl_status run_bound(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
@@ -114,6 +130,7 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
         .eps = value[BOUND_EPS].real,
     };
     tl_cli_bound_row *rows = NULL;
+    tl_layer *layer = NULL;
     tl_cli_conjecture conjecture;
     tl_status status;
 
@@ -121,6 +138,8 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
     for (size_t h = 0; h < heads; h++) fill_head(value, radius, &head[h]);
     status = check_radius(value, err);
     if (status == TL_OK) status = check_kind(call, err);
+    if (status == TL_OK) status = line_layer(&layer, value, head, err);
+    query.layer = layer;
     if (status == TL_OK)
         status = tl_cli_read_bias(&query.bias, &value[BOUND_BIAS], value[BOUND_N].count, err);
     if (status == TL_OK)
@@ -134,6 +153,7 @@ static tl_status run_bound(tl_cli_call *call, tl_error *err)
         tl_cli_bounds_print_markdown(stdout, rows);
     else if (status == TL_OK)
         tl_cli_bounds_print_long(stdout, rows);
+    tl_layer_free(layer);
     free(rows);
     free(head);
     return status;
