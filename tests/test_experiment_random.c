@@ -179,3 +179,45 @@ Test(experiment_random, refused)
 
     expect_refusals("", rows, sizeof rows / sizeof *rows);
 }
+
+/* The word draws every matrix of a layer apart; one seed is one matrix, wherever it stands. */
+Test(experiment_random, matrices_called_random_differ)
+{
+    static const char rest[] = " tokens = ((1.0, 0.0), (0.0, 1.0)); bounds = (\"none\");";
+    static const char *const texts[] = {
+        "name = \"t\"; attention = { d = 2; heads = ({ Q = \"random\"; K = \"random\"; V = "
+        "\"random\"; }, { A = \"random\"; V = \"random\"; }); output = \"random\"; };",
+        "name = \"t\"; attention = { d = 2; A = \"random\"; V = \"random\"; };",
+        "name = \"t\"; attention = { d = 2; A = { preset = \"random\"; seed = 5; }; V = { preset = "
+        "\"random\"; seed = 5; }; };"};
+    double first[7];
+    size_t count = 0;
+    scratch dir;
+
+    cr_assert(scratch_init(&dir));
+    for (size_t t = 0; t < 3; t++) {
+        char text[600];
+        (void)snprintf(text, sizeof text, "%s%s", texts[t], rest);
+        tl_experiment *ex = experiment_from(&dir, text);
+        tl_cell *cell = experiment_cell(ex, 0);
+        const tl_layer *layer = cell->attention.layer;
+        if (t == 0) {
+            for (size_t h = 0; h < 2; h++) {
+                first[count++] = layer->head[h].Q[0];
+                first[count++] = layer->head[h].V[0];
+            }
+            first[count++] = layer->head[0].K[0];
+            first[count++] = layer->O[0];
+        } else if (t == 1) {
+            cr_expect_eq(layer->head[0].Q[0], first[0], "a head by itself is the first");
+            cr_expect_eq(layer->head[0].V[0], first[1]);
+        } else {
+            cr_expect_arr_eq(layer->head[0].Q, layer->head[0].V, 4 * sizeof(double));
+        }
+        tl_cell_free(cell);
+        tl_experiment_free(ex);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) cr_expect_neq(first[i], first[j], "%zu and %zu", i, j);
+    scratch_clear(&dir);
+}

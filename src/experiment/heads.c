@@ -26,7 +26,11 @@ static void parts_free(head_parts *p, size_t count)
 static tl_status read_part(const tl_bindings *b, const config_setting_t *head, const char *key,
                            size_t d, tl_matrix *out, tl_error *err)
 {
-    tl_matrix_context context = {.d = d, .norm = 1};
+    const uint64_t place = *key == 'V'   ? TL_MATRIX_VALUE
+                           : *key == 'K' ? TL_MATRIX_KEY
+                                         : TL_MATRIX_QUERY;
+    tl_matrix_context context = {
+        .d = d, .norm = 1, .place = place + TL_MATRICES * (uint64_t)config_setting_index(head)};
     const config_setting_t *at;
     tl_status s = tl_config_require(b->experiment, head, key, &at, err);
 
@@ -139,7 +143,7 @@ static tl_status read_output(const tl_bindings *b, const tl_head *head, size_t h
 {
     const config_setting_t *at = config_setting_get_member(b->attention, "output");
     size_t values = 0;
-    tl_matrix_context context = {.norm = 1};
+    tl_matrix_context context = {.norm = 1, .place = TL_MATRIX_OUTPUT};
     tl_status s;
 
     if (!at) return TL_OK;

@@ -67,6 +67,7 @@ static tl_status read_short_matrices(const tl_bindings *b, tl_layer_spec *out, t
         s = read_norm(b, a_now ? "norm_a" : "norm_v", &context, err);
         if (a_now) out->norm_a = context.norm;
         if (!a_now) context.worst_allowed = false;
+        context.place = a_now ? TL_MATRIX_QUERY : TL_MATRIX_VALUE;
         if (!s) s = read_matrix(b, a_now ? "A" : "V", &context, a_now ? A : V, err);
         if (!s && context.d == 0) context.d = a_now ? A->cols : V->cols;
         context.worst_allowed = b->experiment->search != NULL;

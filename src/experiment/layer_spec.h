@@ -23,7 +23,10 @@ typedef struct {
     double norm;   /* their spectral norm */
     bool has_norm; /* given in the file: refused beside a literal */
     bool worst_allowed;
+    uint64_t place; /* TL_MATRIX_.. of head h, plus h TL_MATRICES: "random" draws each its own */
 } tl_matrix_context;
+
+enum { TL_MATRIX_QUERY, TL_MATRIX_VALUE, TL_MATRIX_KEY, TL_MATRIX_OUTPUT, TL_MATRICES };
 
 TL_MUST_USE tl_status tl_matrix_read(const tl_bindings *b, const config_setting_t *at,
                                      const tl_value *value, const tl_matrix_context *context,

@@ -120,9 +120,10 @@ tl_status tl_vector_read(const tl_bindings *b, const config_setting_t *at, doubl
 }
 
 /* Gaussian entries, scaled to spectral norm one. */
-static tl_status fill_random(double *a, size_t d, uint64_t seed)
+static tl_status fill_random(double *a, size_t d, uint64_t seed, uint64_t place)
 {
-    gsl_rng *rng = tl_rng_stream_alloc(seed, 0, 0);
+    /* Apart from the streams of cells, and of tokens that are drawn. */
+    gsl_rng *rng = tl_rng_stream_alloc(seed, place > 0 ? UINT64_MAX : 0, place);
     double norm = 0;
     tl_status s;
 
@@ -170,7 +171,7 @@ tl_status tl_matrix_preset(const tl_bindings *b, const config_setting_t *at, con
     out->rows = out->cols = d;
     out->worst = k == 2;
     for (size_t i = 0; k < 3 && i < d; i++) out->a[i * d + i] = k == 0 ? 1 : -1;
-    if (k == 3) s = fill_random(out->a, d, seed);
+    if (k == 3) s = fill_random(out->a, d, seed, context->place);
     if (k == 4) fill_rotation(out->a, d);
     if (s)
         return tl_config_fail(b->experiment, at, err, s, "the random matrix cannot be made: %s",

@@ -19,8 +19,10 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *at,
     static const char *const file_keys[] = {"file", "tensor"};
     static const char *const preset_keys[] = {"preset", "seed"};
     const config_setting_t *preset = config_setting_get_member(at, "preset");
+    tl_matrix_context chosen = *context;
     long long seed = 1;
     const char *word;
+    bool given = false;
     tl_status s;
 
     if (!preset) {
@@ -29,8 +31,9 @@ static tl_status read_group(const tl_bindings *b, const config_setting_t *at,
     }
     s = tl_config_keys(b->experiment, at, preset_keys, 2, err);
     if (!s) s = tl_config_text(b->experiment, preset, &word, err);
-    if (!s) s = tl_bindings_integer(b, at, "seed", NULL, 0, INT64_MAX, &seed, NULL, err);
-    return s ? s : tl_matrix_preset(b, preset, word, (uint64_t)seed, context, out, err);
+    if (!s) s = tl_bindings_integer(b, at, "seed", NULL, 0, INT64_MAX, &seed, &given, err);
+    if (given) chosen.place = 0; /* one seed, one matrix, wherever it stands */
+    return s ? s : tl_matrix_preset(b, preset, word, (uint64_t)seed, &chosen, out, err);
 }
 
 static tl_status read_fixed(const tl_bindings *b, const config_setting_t *at,
