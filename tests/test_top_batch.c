@@ -64,7 +64,7 @@ typedef void method PARAMETERS;
 
 WIDE_BODY void triples_body PARAMETERS
 {
-    lanes_batch(rows, cols, M, used, least, u, v, sigma, told, work, false);
+    lanes_batch(rows, cols, M, used, least, u, v, sigma, told, work);
 }
 WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, least, u, v, sigma, told, work))
 

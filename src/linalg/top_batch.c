@@ -6,14 +6,18 @@
     (size_t rows, size_t cols, const wide8 *M, const wide8l *used, size_t least, wide8 *u, \
      wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
 
-WIDE_BODY void batch_told(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
-                          size_t least, wide8 *u, wide8 *v, wide8 *sigma, wide8l *told, wide8 *work,
-                          bool known)
+WIDE_BODY void batch_body PARAMETERS
 {
-    lanes_batch(rows, cols, M, used, least, u, v, sigma, told, work, known);
+    lanes_batch(rows, cols, M, used, least, u, v, sigma, told, work);
 }
-WIDE_VARIANTS_TOLD(batch, PARAMETERS, (rows, cols, M, used, least, u, v, sigma, told, work, true),
-                   (rows, cols, M, used, least, u, v, sigma, told, work, false))
+
+WIDE_BODY void batch_known PARAMETERS
+{
+    top_lanes t = lanes_asked(rows, cols, M, used, least, u, v, work);
+    lanes_top_known(&t, sigma);
+    *told = t.told;
+}
+WIDE_VARIANTS_KNOWN(batch, PARAMETERS, (rows, cols, M, used, least, u, v, sigma, told, work))
 
 size_t tl_top_batch_stride(size_t cols)
 {

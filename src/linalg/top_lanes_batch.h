@@ -111,10 +111,19 @@ WIDE_BODY void lanes_known_size(top_lanes *t, size_t n, wide8 *sigma)
     lanes_general(t, (n + TILE - 1) / TILE, n <= DIRECT, n % TILE == 0, sigma);
 }
 
-/* known: the compiler is to know some sizes, for speed alone. */
-WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
+WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
 {
-    const size_t cols = t->cols, square = known && t->rows == cols ? cols : 0;
+    const size_t cols = t->cols;
+    if (cols <= 2)
+        plane(t, sigma);
+    else
+        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, sigma);
+}
+
+/* The same, the sizes that are searched most known to the compiler. */
+WIDE_BODY void lanes_top_known(top_lanes *t, wide8 *sigma)
+{
+    const size_t cols = t->cols, square = t->rows == cols ? cols : 0;
     if (cols <= 2)
         plane(t, sigma);
     else if (square == 3)
@@ -135,24 +144,30 @@ WIDE_BODY void lanes_top(top_lanes *t, bool known, wide8 *sigma)
         lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, sigma);
 }
 
-/* tl_top_batch; known: as in lanes_top. */
+/* What tl_top_batch is asked. */
+WIDE_BODY top_lanes lanes_asked(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
+                                size_t least, wide8 *u, wide8 *v, wide8 *work)
+{
+    return (top_lanes){.rows = rows,
+                       .cols = cols,
+                       .stride = lanes_stride(cols),
+                       .least = least,
+                       .M = M,
+                       .u = u,
+                       .v = v,
+                       .w = work,
+                       .back = work + cols,
+                       .work = work + 2 * cols,
+                       .open = *used,
+                       .margin = (double)(4 * rows * cols) * DBL_EPSILON};
+}
+
 WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
                            size_t least, wide8 *u, wide8 *v, wide8 *sigma, wide8l *told,
-                           wide8 *work, bool known)
+                           wide8 *work)
 {
-    top_lanes t = {.rows = rows,
-                   .cols = cols,
-                   .stride = lanes_stride(cols),
-                   .least = least,
-                   .M = M,
-                   .u = u,
-                   .v = v,
-                   .w = work,
-                   .back = work + cols,
-                   .work = work + 2 * cols,
-                   .open = *used,
-                   .margin = (double)(4 * rows * cols) * DBL_EPSILON};
-    lanes_top(&t, known, sigma);
+    top_lanes t = lanes_asked(rows, cols, M, used, least, u, v, work);
+    lanes_top(&t, sigma);
     *told = t.told;
 }
 

@@ -106,26 +106,28 @@ WIDE_BODY double wide_total(size_t n, const double *a)
 /* WIDE_VARIANTS(f, (parameters), (names)) compiles f_body for every width; WIDE_CALL(f, (values))
  * calls the one that the processor has. */
 #if defined(__x86_64__)
-#define WIDE_VARIANT(f, suffix, attribute, parameters, names) \
-    attribute static void f##_##suffix parameters             \
-    {                                                         \
-        f##_body names;                                       \
+#define WIDE_VARIANT(f, body, suffix, attribute, parameters, values) \
+    attribute static void f##_##suffix parameters                    \
+    {                                                                \
+        body values;                                                 \
     }
-#define WIDE_VARIANTS(f, parameters, names)                                      \
-    WIDE_VARIANT(f, 512, __attribute__((target("avx512f"))), parameters, names)  \
-    WIDE_VARIANT(f, 256, __attribute__((target("avx2,fma"))), parameters, names) \
-    WIDE_VARIANT(f, any, , parameters, names)
-/* The same from f_told, which a last value tells whether vectors are the widest, where more sizes
- * may be known. */
-#define WIDE_TOLD(f, suffix, attribute, parameters, values) \
-    attribute static void f##_##suffix parameters           \
-    {                                                       \
-        f##_told values;                                    \
-    }
-#define WIDE_VARIANTS_TOLD(f, parameters, widest, plain)                      \
-    WIDE_TOLD(f, 512, __attribute__((target("avx512f"))), parameters, widest) \
-    WIDE_TOLD(f, 256, __attribute__((target("avx2,fma"))), parameters, plain) \
-    WIDE_TOLD(f, any, , parameters, plain)
+#define WIDE_EACH(f, widest, plain, parameters, wide_values, values)                          \
+    WIDE_VARIANT(f, widest, 512, __attribute__((target("avx512f"))), parameters, wide_values) \
+    WIDE_VARIANT(f, plain, 256, __attribute__((target("avx2,fma"))), parameters, values)      \
+    WIDE_VARIANT(f, plain, any, , parameters, values)
+#define WIDE_VARIANTS(f, parameters, names) \
+    WIDE_EACH(f, f##_body, f##_body, parameters, names, names)
+/* The same from f_told, which a last value tells whether vectors are the widest. */
+#define WIDE_VARIANTS_TOLD(f, parameters, widest, plain) \
+    WIDE_EACH(f, f##_told, f##_told, parameters, widest, plain)
+/* The same, the widest from f_known, where the compiler knows more sizes: not under a sanitizer,
+ * which takes minutes for them to look at the same code. */
+#ifdef __SANITIZE_ADDRESS__
+#define WIDE_VARIANTS_KNOWN(f, parameters, names) WIDE_VARIANTS(f, parameters, names)
+#else
+#define WIDE_VARIANTS_KNOWN(f, parameters, names) \
+    WIDE_EACH(f, f##_known, f##_body, parameters, names, names)
+#endif
 /* -DTL_WITHOUT_AVX512: as on a processor that has none. */
 #ifdef TL_WITHOUT_AVX512
 #define WIDE_WIDEST 0
@@ -144,6 +146,7 @@ WIDE_BODY double wide_total(size_t n, const double *a)
     } while (0)
 #else
 #define WIDE_VARIANTS(f, parameters, names)
+#define WIDE_VARIANTS_KNOWN(f, parameters, names)
 #define WIDE_VARIANTS_TOLD(f, parameters, widest, plain) \
     static void f##_body parameters                      \
     {                                                    \
