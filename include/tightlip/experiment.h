@@ -125,6 +125,22 @@ bool tl_line_fit(const double *x, const double *y, size_t count, tl_line *out);
  * message), TL_ERR_PARSE. */
 TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
 
+/* How data.csv of a results directory compares with what its records give. */
+typedef struct {
+    size_t rows;                  /* that the records give */
+    size_t differing;             /* cells, and rows that are missing or too many */
+    size_t line;                  /* of the first one, from 1, the header's; */
+    char column[160];             /* its column, or "" of a whole row; */
+    char expected[64], found[64]; /* and what it holds, cut to fit */
+} tl_table_check;
+
+/* Makes the table of manifest.json and cells.ndjson again and compares it with data.csv, cell by
+ * cell: the same text, or, of a number that is computed from those of the record, a relative 1e-14.
+ * Errors: TL_ERR_IO, TL_ERR_PARSE (manifest or records; what data.csv holds is compared), with file
+ * and line. */
+TL_MUST_USE tl_status tl_experiment_check_table(const char *directory, tl_table_check *out,
+                                                tl_error *err);
+
 /* One self-contained HTML page over results directories, in that order: question, plot, a sortable
  * table of found values and bounds, refutations, witnesses for download, how to run it again. Reads
  * manifest.json, cells.ndjson and, where it is there, plot.svg of each. Errors: TL_ERR_IO,

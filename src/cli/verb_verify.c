@@ -29,6 +29,7 @@ static const tl_cli_option options[VERIFY_COUNT] = {VERIFY_OPTIONS(CLI_OPTION_RO
 typedef struct {
     size_t verdict[TL_VERDICT_UNDECIDED + 1];
     size_t differing; /* confirmed, but for what their records say */
+    size_t tables;    /* that their records do not give */
     size_t unreadable, unwritten, skipped;
     json_t *array;               /* with --json */
     tl_model_networks *networks; /* kept from item to item */
@@ -136,6 +137,16 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
     return only ? status : TL_OK;
 }
 
+static void verify_table(tally *t, const char *directory)
+{
+    tl_error why = {TL_OK, ""};
+    bool differs = false;
+    const tl_status status = tl_cli_verify_table(directory, &t->array, &differs, &why);
+
+    t->tables += differs;
+    if (status != TL_OK) count_unreadable(t, directory, status, &why);
+}
+
 static void print_tally(const tally *t, const tl_cli_items *items)
 {
     fprintf(stderr, "%zu witnesses", items->count);
@@ -146,6 +157,7 @@ static void print_tally(const tally *t, const tl_cli_items *items)
     if (t->unreadable > 0) fprintf(stderr, ", %zu not verifiable", t->unreadable);
     if (items->bare > 0) fprintf(stderr, "; %zu records or files without a witness", items->bare);
     if (t->skipped > 0) fprintf(stderr, "; %zu bounds not computed again", t->skipped);
+    if (t->tables > 0) fprintf(stderr, "; %zu tables differ from their records", t->tables);
     if (t->unwritten > 0) fprintf(stderr, "; %zu certificates not written", t->unwritten);
     fputc('\n', stderr);
 }
@@ -178,23 +190,25 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
 
     for (int i = 0; i < call->operands && status == TL_OK; i++)
         status = tl_cli_items_add(&items, call->operand[i], err);
-    if (status == TL_OK && items.count == 0)
+    if (status == TL_OK && items.count + items.tables == 0)
         status = tl_fail(err, TL_ERR_PARSE, "%s: holds no witness", call->operand[0]);
     for (size_t i = 0; i < items.count && status == TL_OK; i++) {
         status = verify(&t, &items.item[i], &settings, items.count == 1, err);
         tl_cli_item_release(&items.item[i]);
     }
+    for (size_t i = 0; i < items.tables && status == TL_OK; i++) verify_table(&t, items.table[i]);
     if (status == TL_OK && items.count > 1 && !call->json) print_tally(&t, &items);
     call->refuted = t.verdict[TL_VERDICT_REFUTES] + t.verdict[TL_VERDICT_BELOW] +
-                        t.verdict[TL_VERDICT_OUTSIDE] + t.differing >
+                        t.verdict[TL_VERDICT_OUTSIDE] + t.differing + t.tables >
                     0;
     if (status == TL_OK && call->json)
         status = tl_cli_json_print(t.array);
     else
         json_decref(t.array);
     if (status == TL_OK && !call->refuted && t.unreadable > 0)
-        status = tl_fail(err, TL_ERR_IO, "%zu of %zu witnesses could not be verified", t.unreadable,
-                         items.count);
+        status =
+            tl_fail(err, TL_ERR_IO, "%zu of %zu witnesses%s could not be verified", t.unreadable,
+                    items.count + items.tables, items.tables > 0 ? " and tables" : "");
     if (status == TL_OK && !call->refuted && t.verdict[TL_VERDICT_UNDECIDED] > 0)
         status =
             tl_fail(err, TL_ERR_LIMIT, "%zu of %zu witnesses undecided at %" PRIu64 " bits",
@@ -215,13 +229,15 @@ const tl_cli_verb tl_cli_verb_verify = {
         "enclosure of every bound beside it. Of a directory, every witness file and every record "
         "of cells.ndjson, with the found value and the bounds that it publishes (not given, "
         "attack, "
-        "exact, compare, invert, nor conjectures, which the witness does not carry); weights and "
+        "exact, compare, invert, nor conjectures, which the witness does not carry), and data.csv, "
+        "made again from the records; weights and "
         "tokens that it names by file are read from there and must not have changed. Of wide "
         "layers read by name at many tokens the product is not in balls "
         "but in pairs of doubles with a proven error; the line says so. One line each: confirmed, "
         "below claim, refutes KEY (with a certificate "
         "written beside the file: FILE.certificate.json), outside, record differs (cell, number, "
-        "expected, found), undecided. Exit code 3 when a claim, a record or a bound is "
+        "expected, found), table differs (line, column, expected, found), undecided. Exit code 3 "
+        "when a claim, a record, a table or a bound is "
         "contradicted. Bounds marked refuted count only when named.",
     .option = options,
     .options = VERIFY_COUNT,

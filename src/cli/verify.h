@@ -24,12 +24,14 @@ typedef struct {
 typedef struct {
     tl_cli_item *item;
     size_t count, capacity;
-    size_t bare; /* records without a witness, and JSON files that are no problem documents */
+    size_t bare;  /* records without a witness, and JSON files that are no problem documents */
+    char **table; /* directories with manifest, records and data.csv */
+    size_t tables;
 } tl_cli_items;
 
-/* Adds what path holds: a file, or in a directory every *.json problem document and every witness
- * in the records of cells.ndjson. A document that cannot be read becomes an item of its own.
- * Errors: TL_ERR_IO (no such path), TL_ERR_MEMORY. */
+/* Adds what path holds: a file, or in a directory every *.json problem document, every witness in
+ * the records of cells.ndjson, and the table made from them. A document that cannot be read becomes
+ * an item of its own. Errors: TL_ERR_IO (no such path), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err);
 /* The problem of an item that was read, weights, tokens and direction found where it leaves them
  * out. *referred: it names weights or tokens. Errors: those of tl_model_resolve and of the problem.
@@ -76,6 +78,11 @@ TL_MUST_USE tl_status tl_cli_verify_item(const tl_cli_item *item,
                                          const tl_certify_settings *settings,
                                          tl_model_networks *networks, tl_certificate *c,
                                          tl_cli_findings *findings, tl_error *why);
+
+/* verify_table.c: the line of a table, or into *array its item. Errors: those of
+ * tl_experiment_check_table. */
+TL_MUST_USE tl_status tl_cli_verify_table(const char *directory, json_t **array, bool *differs,
+                                          tl_error *err);
 
 /* verify_print.c: the line of an item. */
 void tl_cli_verify_print(const char *label, const tl_certificate *c);

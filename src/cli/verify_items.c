@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tightlip/certify.h"
 #include "tightlip/experiment.h"
@@ -189,6 +190,26 @@ static int is_json(const struct dirent *entry)
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
+/* A table without its manifest, or of a run that is not whole, is none of these. */
+static tl_status add_table(tl_cli_items *items, const char *base, tl_error *err)
+{
+    static const char *const names[] = {"manifest.json", "cells.ndjson", "data.csv"};
+    char **grown;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = format("%s/%s", base, names[i]);
+        const bool there = path != NULL && access(path, F_OK) == 0;
+        if (path == NULL) return out_of_memory(err);
+        free(path);
+        if (!there) return TL_OK;
+    }
+    grown = realloc(items->table, (items->tables + 1) * sizeof *grown);
+    if (grown == NULL) return out_of_memory(err);
+    items->table = grown;
+    items->table[items->tables] = strdup(base);
+    return items->table[items->tables++] != NULL ? TL_OK : out_of_memory(err);
+}
+
 static tl_status add_directory(tl_cli_items *items, const char *dir, tl_error *err)
 {
     struct dirent **names = NULL;
@@ -214,6 +235,7 @@ static tl_status add_directory(tl_cli_items *items, const char *dir, tl_error *e
         status = add_records(items, base, cells, err);
     else if (status == TL_OK)
         status = out_of_memory(err);
+    if (status == TL_OK) status = add_table(items, base, err);
     free(cells);
     free(base);
     return status;
@@ -275,6 +297,8 @@ void tl_cli_items_clear(tl_cli_items *items)
         free(items->item[i].data);
         tl_cli_item_release(&items->item[i]);
     }
+    for (size_t i = 0; i < items->tables; i++) free(items->table[i]);
+    free(items->table);
     free(items->item);
     *items = (tl_cli_items){0};
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/buffer.h"
+#include "experiment/csv_shape.h"
 #include "experiment/model_layer.h"
 #include "experiment/modes.h"
 
@@ -55,23 +55,29 @@ static const char *const tail_columns[][2] = {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static bool has_given(const tl_experiment *ex)
+/* By put_ratio and put_iteration. */
+static const char *const computed_columns[] = {"ratio", "proven_ratio", "published_ratio",
+                                               "error_log10"};
+
+bool tl_csv_is_computed(const char *column)
 {
-    return ex->search && ex->tokens;
+    for (size_t i = 0; i < COUNT(computed_columns); i++)
+        if (strcmp(computed_columns[i], column) == 0) return true;
+    return false;
 }
 
-static void put_header(tl_buffer *b, const tl_experiment *ex)
+void tl_csv_header(tl_buffer *b, const tl_csv_shape *shape)
 {
     static const char more[] = ",objective_log10,best_bound,ratio,ratio_log10"
                                ",best_proven,proven_log10,proven_ratio,proven_ratio_log10"
                                ",best_published,published_log10,published_ratio"
                                ",published_ratio_log10";
 
-    for (size_t i = 0; i < ex->variables; i++) {
-        put_text(b, ex->variable[i].name);
+    for (size_t i = 0; i < shape->variables; i++) {
+        put_text(b, shape->variable[i]);
         tl_buffer_text(b, ",");
     }
-    if (ex->network.on) {
+    if (shape->network) {
         tl_buffer_text(b, tl_network_columns);
         return;
     }
@@ -79,29 +85,28 @@ static void put_header(tl_buffer *b, const tl_experiment *ex)
         if (i) tl_buffer_text(b, ",");
         put_text(b, lower_columns[i][0]);
     }
-    if (has_given(ex)) tl_buffer_text(b, ",given_log10,given_certified,given_certified_log10");
+    if (shape->given) tl_buffer_text(b, ",given_log10,given_certified,given_certified_log10");
     for (size_t i = 0; i < COUNT(tail_columns); i++) {
         tl_buffer_text(b, ",");
         put_text(b, tail_columns[i][0]);
     }
     tl_buffer_text(b, more);
-    for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++)
+    for (size_t i = 0; shape->exact && i < COUNT(exact_keys); i++)
         tl_buffer_print(b, ",exact_%s", exact_keys[i]);
-    if (ex->exact.on) tl_buffer_text(b, ",exact_hull");
-    if (ex->invert.on) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
-    for (size_t i = 0; i < tl_attack_columns_of(ex); i++)
-        tl_buffer_print(b, ",%s", tl_attack_columns[i]);
-    for (size_t i = 0; tl_shows_tokens(ex) && i < TL_MODEL_COLUMNS; i++)
+    if (shape->exact) tl_buffer_text(b, ",exact_hull");
+    if (shape->invert) tl_buffer_text(b, ",iteration,error,error_log10,local_factor");
+    for (size_t i = 0; i < shape->attack; i++) tl_buffer_print(b, ",%s", tl_attack_columns[i]);
+    for (size_t i = 0; shape->tokens && i < TL_MODEL_COLUMNS; i++)
         tl_buffer_print(b, ",%s", tl_model_columns[i]);
-    for (size_t i = 0; i < ex->compared; i++)
-        tl_buffer_print(b, ",norm:%s", tl_norm_name(ex->compare[i]));
-    for (size_t i = 0; i < ex->bounds; i++) {
+    for (size_t i = 0; i < tl_csv_words(shape->compared); i++)
+        tl_buffer_print(b, ",norm:%s", tl_csv_word(shape->compared, i));
+    for (size_t i = 0; i < tl_csv_words(shape->bounds); i++) {
         tl_buffer_text(b, ",bound:");
-        tl_buffer_text(b, ex->bound[i]->key);
+        tl_buffer_text(b, tl_csv_word(shape->bounds, i));
     }
-    for (size_t i = 0; i < ex->bounds; i++) {
+    for (size_t i = 0; i < tl_csv_words(shape->bounds); i++) {
         tl_buffer_text(b, ",certified:");
-        tl_buffer_text(b, ex->bound[i]->key);
+        tl_buffer_text(b, tl_csv_word(shape->bounds, i));
     }
     tl_buffer_text(b, "\n");
 }
@@ -169,32 +174,25 @@ static void put_hull(tl_buffer *b, const json_t *hull)
     }
 }
 
-/* Rows of a cell: of its iterations or epsilons, where it has a row for each. */
-static size_t rows_of(const tl_experiment *ex)
-{
-    if (ex->network.on) return ex->network.epsilons;
-    return ex->invert.on ? ex->invert.iterations + 1 : 1;
-}
-
-/* t: of rows_of. */
-static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t t)
+/* t: of shape->rows. */
+static void put_row(tl_buffer *b, const tl_csv_shape *shape, const json_t *record, size_t t)
 {
     const json_t *lower = json_object_get(record, "lower");
     const json_t *variables = json_object_get(record, "variables");
 
-    for (size_t i = 0; i < ex->variables; i++) {
-        put_value(b, json_object_get(variables, ex->variable[i].name));
+    for (size_t i = 0; i < shape->variables; i++) {
+        put_value(b, json_object_get(variables, shape->variable[i]));
         tl_buffer_text(b, ",");
     }
-    if (ex->network.on) {
-        tl_network_row(b, ex, record, t);
+    if (shape->network) {
+        tl_network_row(b, shape, record, t);
         return;
     }
     for (size_t i = 0; i < COUNT(lower_columns); i++) {
         if (i) tl_buffer_text(b, ",");
         put_value(b, json_object_get(lower, lower_columns[i][1]));
     }
-    for (size_t i = 0; has_given(ex) && i < COUNT(given_keys); i++) {
+    for (size_t i = 0; shape->given && i < COUNT(given_keys); i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "given"), given_keys[i]));
     }
@@ -209,63 +207,39 @@ static void put_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
     put_ratio(b, json_object_get(record, "ratio_log10"));
     put_best(b, record, "best_proven", "proven_ratio_log10");
     put_best(b, record, "best_published", "published_ratio_log10");
-    for (size_t i = 0; ex->exact.on && i < COUNT(exact_keys); i++) {
+    for (size_t i = 0; shape->exact && i < COUNT(exact_keys); i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "exact"), exact_keys[i]));
     }
-    if (ex->exact.on) put_hull(b, json_object_get(json_object_get(record, "exact"), "hull"));
-    if (ex->invert.on) put_iteration(b, record, t);
-    for (size_t i = 0; i < tl_attack_columns_of(ex); i++) {
+    if (shape->exact) put_hull(b, json_object_get(json_object_get(record, "exact"), "hull"));
+    if (shape->invert) put_iteration(b, record, t);
+    for (size_t i = 0; i < shape->attack; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "attack"), tl_attack_columns[i]));
     }
-    for (size_t i = 0; tl_shows_tokens(ex) && i < TL_MODEL_COLUMNS; i++) {
+    for (size_t i = 0; shape->tokens && i < TL_MODEL_COLUMNS; i++) {
         tl_buffer_text(b, ",");
         put_value(b, json_object_get(json_object_get(record, "tokens"), tl_model_columns[i]));
     }
-    for (size_t i = 0; i < ex->compared; i++) {
+    for (size_t i = 0; i < tl_csv_words(shape->compared); i++) {
         const json_t *values = json_object_get(record, "compare");
         tl_buffer_text(b, ",");
-        put_value(b,
-                  json_object_get(json_object_get(values, tl_norm_name(ex->compare[i])), "log10"));
+        put_value(
+            b, json_object_get(json_object_get(values, tl_csv_word(shape->compared, i)), "log10"));
     }
-    for (size_t i = 0; i < ex->bounds; i++) {
+    for (size_t i = 0; i < tl_csv_words(shape->bounds); i++) {
         tl_buffer_text(b, ",");
-        put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "log10"));
+        put_value(b, json_object_get(bound_in(record, tl_csv_word(shape->bounds, i)), "log10"));
     }
-    for (size_t i = 0; i < ex->bounds; i++) {
+    for (size_t i = 0; i < tl_csv_words(shape->bounds); i++) {
         tl_buffer_text(b, ",");
-        put_value(b, json_object_get(bound_in(record, ex->bound[i]->key), "upper_certified"));
+        put_value(
+            b, json_object_get(bound_in(record, tl_csv_word(shape->bounds, i)), "upper_certified"));
     }
     tl_buffer_text(b, "\n");
 }
 
-tl_status tl_csv_make(const tl_experiment *ex, const char *records, char **out,
-                      tl_run_summary *summary, tl_error *err)
+void tl_csv_rows(tl_buffer *b, const tl_csv_shape *shape, const json_t *record)
 {
-    tl_buffer b = {0};
-    size_t cell = 0;
-
-    *summary = (tl_run_summary){0};
-    put_header(&b, ex);
-    for (const char *line = records; *line && !b.failed;) {
-        const char *end = strchr(line, '\n');
-        size_t size = end ? (size_t)(end - line) : strlen(line);
-        json_error_t where;
-        json_t *record = json_loadb(line, size, JSON_REJECT_DUPLICATES, &where);
-        if (!record) {
-            free(b.text);
-            return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
-        }
-        for (size_t t = 0; t < rows_of(ex); t++) put_row(&b, ex, record, t);
-        tl_csv_note(ex, record, cell++, summary);
-        json_decref(record);
-        line = end ? end + 1 : line + size;
-    }
-    if (b.failed) {
-        free(b.text);
-        return tl_fail(err, TL_ERR_MEMORY, "data.csv: out of memory");
-    }
-    *out = b.text;
-    return TL_OK;
+    for (size_t t = 0; t < shape->rows; t++) put_row(b, shape, record, t);
 }

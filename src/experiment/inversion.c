@@ -47,7 +47,8 @@ tl_status tl_invert_read(tl_experiment *ex, const config_setting_t *at, tl_error
                                "a sweep variable \"iteration\" hides the number of iterations");
     if (s) return s;
     ex->invert.iterations = 50;
-    s = tl_config_count(ex, at, "iterations", 0, 100000, &ex->invert.iterations, err);
+    s = tl_config_count(ex, at, "iterations", 0, TL_INVERT_ITERATIONS_MAX, &ex->invert.iterations,
+                        err);
     if (!s && (!ex->tokens || ex->search || ex->exact.on))
         s = tl_config_fail(ex, at, err, TL_ERR_ARGUMENT,
                            "expected tokens, and neither search nor exact");

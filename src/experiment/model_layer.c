@@ -47,11 +47,11 @@ tl_status tl_model_norm(const tl_layer *layer, const tl_measure *mu, double *dir
     return TL_OK;
 }
 
-bool tl_shows_tokens(const tl_experiment *ex)
+bool tl_shows_tokens(const json_t *config)
 {
-    const char *x = json_string_value(json_object_get(ex->plot, "x"));
+    const char *x = json_string_value(json_object_get(json_object_get(config, "plot"), "x"));
 
-    if (tl_has_model(ex->attention)) return true;
+    if (json_object_get(json_object_get(config, "attention"), "model")) return true;
     for (size_t i = 0; x && i < TL_MODEL_COLUMNS; i++)
         if (strcmp(tl_model_columns[i], x) == 0) return true;
     return false;

@@ -45,8 +45,9 @@ json_t *tl_model_tokens_reference(const tl_bindings *b, const tl_measure *tokens
 /* Columns beside the value: how many tokens, mean and largest length of their vectors. */
 enum { TL_MODEL_COLUMNS = 3 };
 extern const char *const tl_model_columns[TL_MODEL_COLUMNS];
-/* Whether records have them: about networks, and where the plot has one on its x axis. */
-bool tl_shows_tokens(const tl_experiment *ex);
+/* Whether records of a resolved configuration have them: about networks, and where the plot has one
+ * on its x axis. */
+bool tl_shows_tokens(const json_t *config);
 /* record.tokens. Nonzero when out of memory. */
 int tl_model_add(json_t *record, const tl_measure *mu);
 

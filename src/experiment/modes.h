@@ -3,8 +3,7 @@
 #ifndef EXPERIMENT_MODES_H
 #define EXPERIMENT_MODES_H
 
-#include "experiment/buffer.h"
-#include "experiment/internal.h"
+#include "experiment/csv_shape.h"
 
 /* ---- suprema (the group `exact`) ---- */
 TL_MUST_USE tl_status tl_exact_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
@@ -35,8 +34,8 @@ TL_MUST_USE tl_status tl_invert_add(json_t *record, const tl_experiment *ex, con
 
 /* ---- perturbations of finite size (the group `attack`) ---- */
 enum { TL_ATTACK_COLUMNS = 9 };
-/* How many of them an experiment has. */
-size_t tl_attack_columns_of(const tl_experiment *ex);
+/* How many of them a resolved configuration has. */
+size_t tl_attack_columns_of(const json_t *config);
 extern const char *const tl_attack_columns[TL_ATTACK_COLUMNS];
 TL_MUST_USE tl_status tl_attack_read(tl_experiment *ex, const config_setting_t *at, tl_error *err);
 TL_MUST_USE tl_status tl_attack_check(const tl_bindings *b, tl_cell *cell, tl_error *err);
@@ -65,6 +64,6 @@ TL_MUST_USE tl_status tl_network_record(const tl_experiment *ex, const tl_cell *
                                         tl_error *err);
 /* The columns after the variables; a row for each epsilon. */
 extern const char *const tl_network_columns;
-void tl_network_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t e);
+void tl_network_row(tl_buffer *b, const tl_csv_shape *shape, const json_t *record, size_t e);
 
 #endif

@@ -223,11 +223,11 @@ tl_status tl_network_record(const tl_experiment *ex, const tl_cell *cell, char *
 
 const char *const tl_network_columns = "epsilon,radius,clean,certified,standing\n";
 
-void tl_network_row(tl_buffer *b, const tl_experiment *ex, const json_t *record, size_t e)
+void tl_network_row(tl_buffer *b, const tl_csv_shape *shape, const json_t *record, size_t e)
 {
     const json_t *image = json_object_get(record, "image");
     const json_t *from = json_object_get(image, "attacked_from");
-    const double epsilon = ex->network.epsilon[e];
+    const double epsilon = shape->epsilon[e];
     const double radius = json_number_value(json_object_get(image, "radius"));
     const long long label = json_integer_value(json_object_get(image, "label"));
     const long long predicted = json_integer_value(json_object_get(image, "predicted"));
@@ -238,7 +238,7 @@ void tl_network_row(tl_buffer *b, const tl_experiment *ex, const json_t *record,
         return;
     }
     tl_buffer_print(b, "%.17g,%d,%d,", radius, label == predicted, radius > 0 && radius >= epsilon);
-    if (ex->network.attacked)
+    if (shape->attacked)
         tl_buffer_print(b, "%d", !json_is_number(from) || epsilon < json_number_value(from));
     tl_buffer_text(b, "\n");
 }

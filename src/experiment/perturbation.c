@@ -16,10 +16,12 @@ const char *const tl_attack_columns[TL_ATTACK_COLUMNS] = {
 
 static const long long MOST = 1000000; /* restarts, steps, .. */
 
-size_t tl_attack_columns_of(const tl_experiment *ex)
+size_t tl_attack_columns_of(const json_t *config)
 {
-    if (!ex->attack.on) return 0;
-    return ex->attack.worst ? TL_ATTACK_COLUMNS : TL_ATTACK_COLUMNS - 2;
+    const json_t *attack = json_object_get(config, "attack");
+
+    if (!attack) return 0;
+    return json_object_get(attack, "worst") ? TL_ATTACK_COLUMNS : TL_ATTACK_COLUMNS - 2;
 }
 
 static tl_status read_worst(tl_experiment *ex, const config_setting_t *at, tl_error *err)

@@ -255,7 +255,7 @@ tl_status tl_record_make(const tl_experiment *ex, const tl_cell *cell, const tl_
     if (!s) {
         const point *given = best && cell->tokens ? &tokens : NULL;
         record = record_json(ex, cell, best, p, given, &table);
-        if (record && tl_shows_tokens(ex) && tl_model_add(record, p->measure))
+        if (record && tl_shows_tokens(ex->resolved) && tl_model_add(record, p->measure))
             s = tl_fail(err, TL_ERR_MEMORY, "out of memory");
         if (record && !s) s = tl_compare_add(record, ex, p->layer, p->measure, err);
         if (record && !s) s = tl_invert_add(record, ex, cell, p->norm.log_value, err);

@@ -14,6 +14,8 @@ typedef struct {
     size_t boxes;
 } tl_exact_wish;
 
+enum { TL_INVERT_ITERATIONS_MAX = 100000 };
+
 typedef struct {
     bool on; /* residual layers of cells are inverted */
     const tl_bound *bound;

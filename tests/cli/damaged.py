@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """damaged.py PROGRAM: results that were edited or cut by hand.
 
-`verify` must tell records whose published numbers their witnesses do not bear out, and go on where
-a certificate cannot be written; `plot` and `report` must refuse what they cannot read, with file,
-line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
+`verify` must tell records whose published numbers their witnesses do not bear out, a table that the
+records do not give, and go on where a certificate cannot be written; `plot` and `report` must refuse
+what they cannot read, with file, line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
 """
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -51,6 +52,19 @@ TABLES = [
     (lambda t: set_field(t, 2, "n", "x.88"), 'data.csv:3: n: expected a number or a value of the sweep, found "x.88"'),
     (lambda t: set_field(t, 1, "lower_log10", "x.88"), 'data.csv:2: lower_log10: expected a number, found "x.88"'),
     (lambda t: set_field(t, 1, "bound:sharp", "0.3.1"), 'data.csv:2: bound:sharp: expected a number, found "0.3.1"'),
+]
+
+# The same for verify, which makes the table again: edits and the place that it names. `found` is that of the line.
+REMADE = [
+    (lambda t: set_field(t, 1, "lower", "2.5"), "line 2, lower: expected ", ", found 2.5"),
+    (lambda t: set_field(t, 2, "bound:sharp", ""), "line 3, bound:sharp: expected ", ", found "),
+    (lambda t: set_field(t, 2, "ratio", "1.5"), "line 3, ratio: expected ", ", found 1.5"),
+    (lambda t: set_field(t, 1, "n", "3"), "line 2, n: expected 2, found 3", ""),
+    (lambda t: t.replace("lower_log10", "lower_log11", 1), "line 1, lower_log10: expected lower_log10, found lower_log11", ""),
+    (lambda t: "".join(t.splitlines(True)[:2]), "line 3: expected a row, found none", ""),
+    (lambda t: t + t.splitlines(True)[2], "line 4: expected no row, found one", ""),
+    (lambda t: "".join(t.splitlines(True)[i] for i in (0, 2, 1)), "line 2, n: expected 2, found 5", "places in all"),
+    (lambda t: t[:-40], "line 3: expected ", " cells, found "),
 ]
 
 MANIFESTS = [
@@ -135,6 +149,30 @@ def whose_a(program, tmp):
                      "2 whose record differs")
 
 
+def false_tables(program, tmp):
+    """data.csv that is not what its records give; one that another mathematical library would write is."""
+    where = tmp / "given"
+    table = (where / "data.csv").read_text()
+    yield expect("table", call(program, "verify", where), 0, f"{where}/data.csv: confirmed: 2 rows as the records give them")
+    for edit, place, found in REMADE:
+        (where / "data.csv").write_text(edit(table))
+        answer = call(program, "verify", where)
+        yield (expect(place, answer, 3, f"data.csv: table differs: {place}", "2 confirmed; 1 tables differ from their records")
+               + expect(place, answer, 3, found, "data.csv: the table holds what its records do not give"))
+    items = json.loads(call(program, "verify", where, "--json")[1])
+    yield [] if [item["verdict"] for item in items] == ["confirmed", "confirmed", "table differs"] and \
+        items[2]["differs"][0]["at"] == "line 3" and items[2]["differing"] == 1 else [f"--json: {items[2]}"]
+    ratio = float(table.splitlines()[1].split(",")[table.split(",").index("ratio")])
+    for ulps, code in ((1, 0), (1000, 3)):
+        (where / "data.csv").write_text(set_field(table, 1, "ratio", repr(ratio + ulps * math.ulp(ratio))))
+        yield expect(f"{ulps} ulp", call(program, "verify", where), code)
+    (where / "data.csv").write_text(table)
+    manifest = (where / "manifest.json").read_text()
+    (where / "manifest.json").write_text(json.dumps({}))
+    yield expect("manifest", call(program, "verify", where), 1, "cells.ndjson:2: confirmed", "manifest.json: schema: expected")
+    (where / "manifest.json").write_text(manifest)
+
+
 def unwritten_certificates(program, tmp):
     """Two records with a refuted formula's witness; one certificate cannot be written."""
     shutil.copytree(tmp / "given", tmp / "unwritten")
@@ -186,7 +224,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         make(program, tmp)
-        for test in (false_records, whose_a, unwritten_certificates, damaged_plots):
+        for test in (false_records, false_tables, whose_a, unwritten_certificates, damaged_plots):
             for wrong in test(program, tmp):
                 passed += not wrong
                 failed += bool(wrong)

@@ -5,7 +5,8 @@ are processors, those with most to read first: one that takes minutes is not to 
 Every witness must be confirmed, and the value it claims must lie in the certified interval widened
 by the rounding of double precision, relative 1e-10. What a record has as certified, from the product
 of `run`, must not lie above the lower end that `verify` finds by more than a relative 1e-15 (networks: 1e-10), nor
-below by more than 1e-14, or with fewer digits than 48 bits leave open, which that product may end with. Prints what does not hold, and one line in all."""
+below by more than 1e-14, or with fewer digits than 48 bits leave open, which that product may end with. The tables
+must be what the records give. Prints what does not hold, and one line in all."""
 import concurrent.futures
 import decimal
 import json
@@ -77,7 +78,11 @@ def main():
     directories = sorted(sys.argv[2:], key=size, reverse=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         items = [item for part in pool.map(verified, directories) for item in part]
-    wrong, widest, compared, records = 0, 0.0, 0, {}
+    tables, items = [i for i in items if "rows" in i], [i for i in items if "rows" not in i]
+    for item in tables:
+        if item["verdict"] != "confirmed":
+            print(f"{item['file']}: {item['verdict']}: {item['differs']}")
+    wrong, widest, compared, records = sum(i["verdict"] != "confirmed" for i in tables), 0.0, 0, {}
     for item in items:
         if item["verdict"] != "confirmed":
             print(f"{item['file']}: {item['verdict']} {' '.join(item.get('refutes', []))}")
@@ -96,7 +101,7 @@ def main():
             wrong += 1
     below = sum(item["upper"] is None for item in items)
     print(f"{len(items)} witnesses certified, {below} of them from below alone, {compared} as their records say, "
-          f"{wrong} wrong; the double values lie within a relative {widest:.1e} of their intervals")
+          f"{len(tables)} tables made again, {wrong} wrong; the double values lie within a relative {widest:.1e} of their intervals")
     sys.exit(1 if wrong or not items else 0)
 
 

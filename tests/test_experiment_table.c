@@ -1,0 +1,61 @@
+/* data.csv, made again from the records of a results directory. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/experiment_run.h"
+
+/* Each has columns of its own: attacks and their gains, suprema, inversions, given tokens, norms
+ * beside the first, images of a network, stars, layers of networks, conjectures. */
+static const char *const committed[] = {
+    "results/finite_epsilon",  "results/worst_splitting",    "results/exact_small",
+    "results/invertible",      "results/castin_adversarial", "results/jt_f",
+    "results/livit_certified", "results/kim_forms_free",     "results/bert_random",
+    "results/gpt2_attack",     "results/tightness_map"};
+
+Test(experiment_table, what_is_committed_is_what_its_records_give)
+{
+    for (size_t i = 0; i < sizeof committed / sizeof *committed; i++) {
+        tl_table_check check;
+        tl_error err = {0};
+        cr_assert_eq(tl_experiment_check_table(committed[i], &check, &err), TL_OK, "%s", err.text);
+        cr_expect_gt(check.rows, 5, "%s", committed[i]);
+        cr_expect_eq(check.differing, 0, "%s: line %zu, %s: expected %s, found %s", committed[i],
+                     check.line, check.column, check.expected, check.found);
+    }
+}
+
+/* A norm beside the first may stand as one text. */
+Test(experiment_table, a_cell_that_was_edited_is_named)
+{
+    scratch dir;
+    tl_table_check check;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(
+        &dir, "name = \"t\"; attention = { random = { d = 2; heads = 1; std = 1.0; }; };\n"
+              "tokens = { construction = \"normal\"; n = 3; }; bounds = (\"none\");\n"
+              "compare = \"fro\";");
+    const tl_run_options options = {.directory = dir.directory, .threads = 1, .no_plot = true};
+    cr_assert_eq(tl_experiment_run(ex, &options, &err), TL_OK, "%s", err.text);
+    cr_assert_eq(tl_experiment_check_table(dir.directory, &check, &err), TL_OK, "%s", err.text);
+    cr_expect_eq(check.rows, 1);
+    cr_expect_eq(check.differing, 0);
+
+    char *csv = results_text(dir.directory, "data.csv");
+    const size_t size = strlen(csv);
+    char *last = csv + size - 2; /* before the end of the line */
+    cr_assert(strstr(csv, "norm:fro\n"), "%s", csv);
+    *last = *last == '7' ? '3' : '7';
+    cr_assert(scratch_write(&dir, "data.csv", csv, size));
+    cr_assert_eq(tl_experiment_check_table(dir.directory, &check, &err), TL_OK, "%s", err.text);
+    cr_expect_eq(check.differing, 1);
+    cr_expect_eq(check.line, 2);
+    cr_expect_str_eq(check.column, "norm:fro");
+    cr_expect_eq(check.found[strlen(check.found) - 1], *last);
+    free(csv);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
