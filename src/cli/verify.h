@@ -72,6 +72,29 @@ TL_MUST_USE tl_status tl_cli_record_check_bounds(const json_t *record, const tl_
 TL_MUST_USE tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star *star,
                                                tl_cli_findings *out, tl_error *err);
 
+/* What else a record holds, as far as the witness bears it out. verify_modes.c: atoms and masses of
+ * the witness, norms beside the first (but inf2, whose ascent may end elsewhere), the tokens of a
+ * supremum, the steps of an inversion (errors to what rounding can have grown to); of given tokens,
+ * which no record holds, that its numbers agree with each other. referred: weights or tokens are
+ * named by file, and the blocks of the norm cost too much. verify_attack.c: the perturbed input. Of
+ * what a search has found the value is computed again, not that there is no better one. Errors:
+ * those of the norm and of attention at what the record holds, TL_ERR_MEMORY. Cost: some products.
+ */
+TL_MUST_USE tl_status tl_cli_record_check_modes(const json_t *record, const tl_problem *problem,
+                                                bool referred, tl_cli_findings *out, tl_error *err);
+TL_MUST_USE tl_status tl_cli_record_check_attack(const json_t *record, const tl_problem *problem,
+                                                 tl_cli_findings *out, tl_error *err);
+/* The number of that member; NAN: none. */
+double tl_cli_record_number(const json_t *object, const char *key);
+/* Notes a member that is not within slack of what was expected; one that is missing too. */
+void tl_cli_record_check_near(const json_t *object, const char *where, const char *key,
+                              double expected, double slack, tl_cli_findings *out);
+/* Notes one above `most`; none is not above it. */
+void tl_cli_record_check_most(const json_t *object, const char *where, const char *key, double most,
+                              tl_cli_findings *out);
+/* A list of rows of d numbers, owned by the caller; NULL where it is none, or memory ran out. */
+double *tl_cli_record_rows(const json_t *list, size_t d, size_t *rows);
+
 /* verify_certify.c: certificate of an item and what its record says otherwise (in findings, whose
  * list is the caller's). Errors: those of reading and certifying it; then *c is empty. */
 TL_MUST_USE tl_status tl_cli_verify_item(const tl_cli_item *item,

@@ -16,12 +16,19 @@ static bool is_long(const tl_problem *problem)
     return problem->measure->m * problem->layer->d * problem->layer->values > LONG_IN_BALLS;
 }
 
-static tl_status check_record(const tl_cli_item *item, const tl_problem *problem, bool same,
-                              const tl_certificate *c, tl_cli_findings *out, tl_error *why)
+/* same: the witness holds the direction that the record was certified at. */
+static tl_status check_record(const tl_cli_item *item, const tl_problem *problem, bool referred,
+                              bool same, const tl_certificate *c, tl_cli_findings *out,
+                              tl_error *why)
 {
+    tl_status status;
+
     if (!item->record || c->verdict == TL_VERDICT_OUTSIDE) return TL_OK;
     tl_cli_record_check_lower(item->record, c, same, out);
-    return tl_cli_record_check_bounds(item->record, problem, item->a, out, why);
+    status = tl_cli_record_check_bounds(item->record, problem, item->a, out, why);
+    if (status == TL_OK)
+        status = tl_cli_record_check_modes(item->record, problem, referred, out, why);
+    return status == TL_OK ? tl_cli_record_check_attack(item->record, problem, out, why) : status;
 }
 
 static tl_status certify_problem(const tl_cli_item *item, const tl_certify_settings *settings,
@@ -42,7 +49,8 @@ static tl_status certify_problem(const tl_cli_item *item, const tl_certify_setti
         asked.pairs = asked.norm_only && is_long(&problem);
         status = tl_certify_problem(&problem, &asked, c, why);
         if (status == TL_OK) {
-            status = check_record(item, &problem, !referred && !asked.enclose, c, findings, why);
+            status = check_record(item, &problem, referred, !referred && !asked.enclose, c,
+                                  findings, why);
             if (status != TL_OK) tl_certificate_clear(c);
         }
         if (status != TL_OK) tl_error_prefix(why, "%s", item->label);

@@ -42,6 +42,70 @@ RECORDS = [
     (lambda r: r.update(ratio_log10=3.0), "record.ratio_log10: expected "),
 ]
 
+def first_token(tokens, to):
+    return [[to, *tokens[0][1:]], *tokens[1:]]
+
+
+# What else a cell may hold beside its witness: the experiment, whose record is confirmed, and edits.
+MODES = {
+    "moved": ("""attention = { kind = "dot"; d = 2; A = "identity"; V = "identity"; };
+tokens = { construction = "normal"; n = 4; seed = 1; };
+domain = { kind = "frobenius-ball"; epsilon = 0.5; }; bounds = ("none");
+compare = ("fro", "inf", "jt-f"); attack = { restarts = 2; steps = 20; };""", [
+        (lambda r: r["attack"].update(effect=r["attack"]["effect"] * (1 + 1e-6)), "attack.effect: expected "),
+        (lambda r: r["attack"].update(attack_log10=r["attack"]["attack_log10"] + 1e-6), "attack.attack_log10: expected "),
+        (lambda r: r["attack"].update(tokens=first_token(r["attack"]["tokens"], 9.0)), "attack.tokens: expected tokens within epsilon"),
+        (lambda r: r["attack"]["tokens"].pop(), "attack.tokens: expected as many rows as there are tokens"),
+        (lambda r: r["compare"]["fro"].update(value=1.0), "compare fro.value: expected "),
+        (lambda r: r["compare"]["jt-f"].update(log10=r["compare"]["jt-f"]["log10"] + 1e-6), "compare jt-f.log10: expected "),
+        (lambda r: r["compare"].update(two=r["compare"]["inf"]), "compare.key: expected one of tightlip list norms"),
+        (lambda r: r["lower"].update(joint_log10=0.5), "lower.joint_log10: expected "),
+        (lambda r: r["lower"].update(atoms=5), "lower.atoms: expected 4, found 5"),
+        (lambda r: r["lower"].update(min_mass_log10=-0.5), "lower.min_mass_log10: expected -0.602"),
+    ]),
+    "parted": ("""attention = { kind = "dot"; d = 1; A = "minus-identity"; V = "identity"; };
+tokens = { values = ([-1.0], [0.0], [1.0]); mass = [0.25, 0.5, 0.25]; scale = 2.0; };
+domain = { kind = "ball"; radius = 2.0; }; bounds = ("none");
+attack = { epsilon = 0.001; restarts = 2; steps = 20; worst = { restarts = 1; evaluations = 20; least_mass = 0.01; }; };""", [
+        (lambda r: r["attack"].update(effect=r["attack"]["effect"] * (1 + 1e-5)), "attack.effect: expected "),
+        (lambda r: r["attack"].update(distance=r["attack"]["distance"] * (1 - 1e-5)), "attack.distance: expected "),
+        (lambda r: r["attack"].update(attack_log10=r["attack"]["attack_log10"] + 1e-2), "attack.attack_log10: expected at most "),
+        (lambda r: r["attack"].update(whole_log10=r["attack"]["attack_log10"] + 1e-6), "attack.whole_log10: expected at most "),
+        (lambda r: r["attack"].update(move_log10=0.5), "attack.move_log10: expected "),
+        (lambda r: r["attack"].update(pointwise_log10=2.5), "attack.pointwise_log10: expected "),
+        (lambda r: r["attack"].update(neighbourhood_log10=-2.5), "attack.neighbourhood_log10: expected at least pointwise_log10"),
+        (lambda r: r["attack"].update(attack_gain_log10=3.0), "attack.attack_gain_log10: expected "),
+        (lambda r: r["attack"].update(slope_gain_log10=3.0), "attack.slope_gain_log10: expected "),
+        (lambda r: r["attack"].update(log_mass=[[0.0]]), "attack.log_mass: expected one of each token"),
+        (lambda r: r["lower"].update(split_log10=1.5), "lower.split_log10: expected "),
+    ]),
+    "enclosed": ("""attention = { kind = "dot"; d = 1; A = "minus-identity"; V = "identity"; };
+domain = { kind = "ball"; radius = 1.0; }; n = 2; bounds = ("none");
+search = { restarts = 4; evaluations = 500; }; exact = { tolerance = 1e-4; };""", [
+        (lambda r: r["exact"].update(lower=1.7), "exact.lower: expected 1.6016"),
+        (lambda r: r["exact"].update(lower_certified="1.7"), "exact.lower_certified: expected 1.6016"),
+        (lambda r: r["exact"].update(upper_log10=0.3), "exact.upper_log10: expected 0.204"),
+        (lambda r: r["exact"].update(upper=1.5, upper_log10=math.log10(1.5), upper_certified="1.5"), "lower.log10: expected at most 0.176"),
+        (lambda r: r["exact"].update(tokens=[[1.25], [-1.0]]), "exact.tokens: expected tokens in the domain"),
+        (lambda r: r["exact"].update(tokens=[[0.5, 1.0]]), "exact.tokens: expected rows of numbers"),
+    ]),
+    "inverted": ("""attention = { random = { d = 4; heads = 2; std = 0.5; seed = 1; }; kind = "l2"; };
+tokens = { construction = "normal"; n = 5; std = 2.0; }; bounds = ("none");
+invert = { bound = "l2-2"; c = 0.9; iterations = 12; };""", [
+        (lambda r: r["invert"].update(c=0.8), "invert.step: expected "),
+        (lambda r: r["invert"].update(local_factor=0.25), "invert.local_factor: expected "),
+        (lambda r: r["invert"]["errors"].__setitem__(1, r["invert"]["errors"][1] * (1 + 1e-6)), "invert.errors[1]: expected "),
+        (lambda r: r["invert"].update(errors=[None]), "invert.errors[0]: expected "),
+    ]),
+    "beside": ("""attention = { kind = "dot"; d = 1; A = "identity"; V = "identity"; };
+tokens = { construction = "castin"; n = 5; radius = 2.0; }; domain = { kind = "ball"; radius = 2.0; };
+search = { atoms = 2; restarts = 4; evaluations = 200; }; bounds = ("none");""", [
+        (lambda r: r["given"].update(value=9.0), "given.value: expected "),
+        (lambda r: r["given"].update(certified="9.0"), "given.certified: expected "),
+        (lambda r: r["given"].update(certified_log10=0.9), "given.certified_log10: expected "),
+    ]),
+}
+
 # Edits of data.csv, as the text of the whole file.
 TABLES = [
     (lambda t: t[:200], "data.csv:1: expected the end of a line"),
@@ -149,6 +213,20 @@ def whose_a(program, tmp):
                      "2 whose record differs")
 
 
+def false_modes(program, tmp):
+    for name, (config, edits) in MODES.items():
+        (tmp / f"{name}.cfg").write_text(f'name = "{name}";\n{config}\n')
+        where = tmp / name
+        yield expect(name, call(program, "run", tmp / f"{name}.cfg", "-o", where, "--no-plot"), 0)
+        yield expect(name, call(program, "verify", where), 0, "data.csv: confirmed: ")
+        record = (where / "cells.ndjson").read_text()
+        for edit, part in edits:
+            edited = json.loads(record)
+            edit(edited)
+            (where / "cells.ndjson").write_text(json.dumps(edited) + "\n")
+            yield expect(name, call(program, "verify", where), 3, part, "the record holds numbers that its witness")
+
+
 def false_tables(program, tmp):
     """data.csv that is not what its records give; one that another mathematical library would write is."""
     where = tmp / "given"
@@ -224,7 +302,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         make(program, tmp)
-        for test in (false_records, false_tables, whose_a, unwritten_certificates, damaged_plots):
+        for test in (false_records, false_modes, false_tables, whose_a, unwritten_certificates, damaged_plots):
             for wrong in test(program, tmp):
                 passed += not wrong
                 failed += bool(wrong)
