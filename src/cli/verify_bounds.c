@@ -127,7 +127,12 @@ tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star
     tl_head_facts head;
     tl_bound_query query;
     const setting s = {.record = record, .query = &query};
+    const json_t *shape = json_object_get(json_object_get(record, "lower"), "star");
 
+    tl_cli_record_check_near(shape, "star", "centre", (double)star->centre, 0, out);
+    tl_cli_record_check_near(shape, "star", "outer", (double)(star->n - star->centre), 0, out);
+    tl_cli_record_check_near(shape, "star", "a", star->a, 0, out);
+    tl_cli_record_check_near(shape, "star", "rho", star->rho, 0, out);
     tl_bound_query_identity(&query, &head, star->n, star->n - star->centre + 1);
     return check_bounds(&s, out, err);
 }
