@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/modes.h"
 #include "support/experiment_run.h"
 
 #define HEAD "name = \"t\"; attention = { kind = \"dot\"; A = ([1.0]); V = ([1.0]); };"
@@ -68,6 +69,43 @@ Test(experiment_attack, tokens_below_every_bound_of_the_ball)
     }
     json_decref(again);
     json_decref(records);
+    scratch_clear(&dir);
+}
+
+/* Rows that no theorem gives: what lies below the attack is a violation where it speaks of the
+ * whole ball. */
+Test(experiment_attack, a_bound_of_the_ball_below_the_attack_is_marked)
+{
+    static const struct {
+        const char *scope, *provenance;
+        int comparable;
+        double log10;
+        bool violated;
+    } rows[] = {{"ball", "proven", 1, -9, true},      {"global", "published", 1, -9, true},
+                {"local", "proven", 1, -9, false},    {"ball", "refuted", 1, -9, false},
+                {"ball", "conjecture", 1, -9, false}, {"ball", "proven", 0, -9, false},
+                {"ball", "proven", 1, 9, false}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex =
+        experiment_from(&dir, HEAD TOKENS BUDGET SWEEP ATTACK "bounds = (\"none\");");
+    tl_cell *cell = experiment_cell(ex, 1);
+    for (size_t i = 0; i < ROWS; i++) {
+        json_t *record =
+            json_pack("{s:[{s:s,s:s,s:b,s:f}]}", "bounds", "scope", rows[i].scope, "provenance",
+                      rows[i].provenance, "comparable", rows[i].comparable, "log10", rows[i].log10);
+        cr_assert_eq(tl_attack_add(record, ex, cell, cell->tokens, &err), TL_OK, "%s", err.text);
+        const json_t *row = json_array_get(json_object_get(record, "bounds"), 0);
+        cr_expect_eq(json_is_true(json_object_get(row, "violation")), rows[i].violated, "%zu", i);
+        cr_expect_eq(json_is_true(json_object_get(record, "violation")), rows[i].violated, "%zu",
+                     i);
+        json_decref(record);
+    }
+    tl_cell_free(cell);
+    tl_experiment_free(ex);
     scratch_clear(&dir);
 }
 

@@ -22,9 +22,10 @@ static tl_status run(const tl_experiment *ex, tl_run_options options, tl_error *
     return tl_experiment_run(ex, &options, err);
 }
 
-static void interrupt(const tl_experiment *ex, const char *directory)
+/* A cell of the small experiment has 5 pieces. */
+static void interrupt(const tl_experiment *ex, const char *directory, size_t cells)
 {
-    stopper stop = {.after = 10};
+    stopper stop = {.after = 5 * cells};
     tl_error err = {0};
 
     cr_assert_eq(run(ex,
@@ -101,14 +102,17 @@ Test(experiment_overwrite, a_second_run_is_refused_while_one_goes_on)
 
 Test(experiment_overwrite, finished_cells_are_not_thrown_away)
 {
-    scratch dir, whole;
+    scratch dir, whole, one;
     tl_error err = {0};
 
-    cr_assert(scratch_init(&dir) && scratch_init(&whole));
+    cr_assert(scratch_init(&dir) && scratch_init(&whole) && scratch_init(&one));
     tl_experiment *ex = experiment_from(&dir, SMALL_EXPERIMENT);
     tl_experiment *other = experiment_from(&dir, OTHER);
     cr_assert_eq(run(ex, (tl_run_options){.directory = whole.directory}, &err), TL_OK);
-    interrupt(ex, dir.directory);
+    interrupt(ex, one.directory, 1);
+    expect_refused(ex, (tl_run_options){.directory = one.directory},
+                   "found 1 finished cells of one: keep them with --resume", "--overwrite");
+    interrupt(ex, dir.directory, 2);
     expect_refused(ex, (tl_run_options){.directory = dir.directory},
                    "found 2 finished cells of one: keep them with --resume", "--overwrite");
     expect_refused(ex, (tl_run_options){.directory = dir.directory, .has_seed = true, .seed = 6},
@@ -120,7 +124,7 @@ Test(experiment_overwrite, finished_cells_are_not_thrown_away)
     cr_expect_eq(run(ex, (tl_run_options){.directory = dir.directory, .overwrite = true}, &err),
                  TL_OK, "%s", err.text);
     expect_same_records(dir.directory, whole.directory, "overwritten");
-    interrupt(ex, dir.directory);
+    interrupt(ex, dir.directory, 2);
     cr_expect_eq(
         run(other, (tl_run_options){.directory = dir.directory, .resume = true, .overwrite = true},
             &err),
@@ -128,6 +132,7 @@ Test(experiment_overwrite, finished_cells_are_not_thrown_away)
     tl_experiment_free(ex);
     tl_experiment_free(other);
     scratch_clear(&dir);
+    scratch_clear(&one);
     scratch_clear(&whole);
 }
 
@@ -169,6 +174,8 @@ Test(experiment_overwrite, shards_do_not_replace_each_other)
             TL_OK, "%s", err.text);
     expect_refused(ex, (tl_run_options){.directory = list[0], .shard = 2, .shards = 2},
                    "found those of shard 1", "--overwrite");
+    expect_refused(ex, (tl_run_options){.directory = list[1], .shard = 1, .shards = 2},
+                   "found those of shard 2", "--overwrite");
     /* Nor does what joins them replace others. */
     tl_run_options to = {.directory = dir.directory, .no_plot = true};
     cr_assert_eq(run(other, to, &err), TL_OK);
@@ -179,7 +186,7 @@ Test(experiment_overwrite, shards_do_not_replace_each_other)
     cr_assert_eq(run(ex, (tl_run_options){.directory = whole.directory}, &err), TL_OK);
     expect_same_records(dir.directory, whole.directory, "joined");
     /* A join that was cut off is joined again. */
-    interrupt(ex, dir.directory);
+    interrupt(ex, dir.directory, 2);
     to.overwrite = false;
     cr_expect_eq(tl_experiment_merge(ex, list, 2, &to, &err), TL_OK, "%s", err.text);
     expect_same_records(dir.directory, whole.directory, "joined again");
