@@ -185,3 +185,33 @@ Test(plot_drawing, gnuplot_that_fails_or_is_missing)
     scratch_clear(&dir);
     scratch_clear(&path);
 }
+
+/* The only point of y over n = 10, in the units of the axis. */
+static double height(const char *y, const char *log, const char *csv)
+{
+    char text[400];
+    drawing d;
+
+    (void)snprintf(text, sizeof text,
+                   PLOT(AXES "\"log\": \"%s\", \"y\": [\"%s\"], \"bounds\": [], \"series\": []"),
+                   log, y);
+    drawing_collect(&d, text, csv);
+    cr_assert(d.plot.curves == 1 && d.plot.curve[0].count == 1, "%s", y);
+    const double found = d.plot.curve[0].y[0];
+    drawing_clear(&d);
+    return found;
+}
+
+/* Logarithms and values on axes of either kind; what is certified before what was found. */
+Test(plot_drawing, numbers_in_the_units_of_the_axis)
+{
+    static const char csv[] =
+        "n,lower_log10,lower_certified_log10,given_log10,atoms,joint_log10\n10,3,2,0.5,100,1\n";
+
+    cr_expect_float_eq(height("joint", "y", csv), 1, 1e-14);
+    cr_expect_float_eq(height("joint", "", csv), 10, 1e-12);
+    cr_expect_float_eq(height("atoms", "y", csv), 2, 1e-14);
+    cr_expect_float_eq(height("atoms", "", csv), 100, 1e-12);
+    cr_expect_float_eq(height("lower", "y", csv), 2, 1e-14);
+    cr_expect_float_eq(height("gain", "y", csv), 2.5, 1e-14);
+}
