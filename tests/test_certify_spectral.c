@@ -79,11 +79,11 @@ static void at_ends(arb_mat_t end, const arb_mat_t M, gsl_rng *rng, bool aligned
     arf_init(radius);
     for (slong i = 0; i < rows; i++)
         for (slong j = 0; j < cols; j++) {
-            const bool minus = aligned ? (across >> j & 1) != (down >> i & 1) : draw_below(rng, 2);
+            const size_t drawn = aligned ? (across >> j ^ down >> i) & 1 : draw_below(rng, 2);
             arb_srcptr from = arb_mat_entry(M, i, j);
             arb_ptr to = arb_mat_entry(end, i, j);
             arf_set_mag(radius, arb_radref(from));
-            if (minus) arf_neg(radius, radius);
+            if (drawn) arf_neg(radius, radius);
             arb_get_mid_arb(to, from);
             arb_add_arf(to, to, radius, ARF_PREC_EXACT);
         }

@@ -33,11 +33,6 @@ typedef struct {
  * the records of cells.ndjson, and the table made from them. A document that cannot be read becomes
  * an item of its own. Errors: TL_ERR_IO (no such path), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err);
-/* The problem of an item that was read, weights, tokens and direction found where it leaves them
- * out. *referred: it names weights or tokens. Errors: those of tl_model_resolve and of the problem.
- */
-TL_MUST_USE tl_status tl_cli_item_read(const tl_cli_item *item, tl_model_networks *networks,
-                                       tl_problem *problem, bool *referred, tl_error *why);
 /* Frees record and document, which holds all weights once its references are resolved. */
 void tl_cli_item_release(tl_cli_item *item);
 void tl_cli_items_clear(tl_cli_items *items);

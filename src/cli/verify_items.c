@@ -251,37 +251,6 @@ tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl_error *err)
                                : add_file(items, path, false, err);
 }
 
-/* Any direction proves a lower bound: one that the file leaves out is found by the double-precision
- * path, in a layer of a network to a tenth of what a claim may miss. */
-static tl_status find_direction(tl_problem *problem, bool network, tl_error *err)
-{
-    const tl_norm_settings near = {.value = 1e-11};
-    const tl_measure *mu = problem->measure;
-    tl_norm_layer_result layer;
-    tl_norm_result norm;
-
-    if (problem->direction != NULL || (problem->has_norm && problem->norm != TL_NORM_2))
-        return TL_OK;
-    problem->direction = calloc(mu->m * mu->d, sizeof *problem->direction);
-    if (problem->direction == NULL) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
-    if (network && mu->n == mu->m)
-        return tl_norm_layer(problem->layer, mu, &near, problem->direction, &layer, err);
-    return tl_norm_compute(problem->layer, mu, TL_NORM_2, problem->direction, &norm, err);
-}
-
-tl_status tl_cli_item_read(const tl_cli_item *item, tl_model_networks *networks,
-                           tl_problem *problem, bool *referred, tl_error *why)
-{
-    const json_t *attention = json_object_get(item->document, "attention");
-    const bool network = json_object_get(attention, "model") != NULL;
-    tl_status status = tl_model_resolve_kept(item->document, item->data, networks, referred, why);
-
-    if (status == TL_OK)
-        status = tl_problem_from_json_anywhere(item->document, item->label, problem, why);
-    if (status == TL_OK && *referred) status = find_direction(problem, network, why);
-    return status;
-}
-
 void tl_cli_item_release(tl_cli_item *item)
 {
     json_decref(item->document);
