@@ -214,14 +214,15 @@ Test(attack, what_is_refused)
 {
     tl_layer *layer = sine_layer();
     tl_measure *mu = sine_tokens(), *cloud = NULL, *many = NULL;
-    tl_domain *sphere = NULL, *small = NULL;
+    tl_domain *sphere = NULL, *small = NULL, *wide = NULL;
     const double masses[2] = {log(.5), log(.5)}, at[8] = {0}, negative[4] = {1, 1, -1, 1};
     const uint64_t copies[2] = {1, 1000000};
 
     cr_assert(!tl_measure_alloc(&cloud, 2, 4, at, NULL, masses, NULL) &&
               !tl_measure_alloc(&many, 2, 4, at, copies, NULL, NULL) &&
               !tl_domain_alloc_sphere(&sphere, 4, 1, NULL, NULL) &&
-              !tl_domain_alloc_ball(&small, 4, .1, NULL, NULL));
+              !tl_domain_alloc_ball(&small, 4, .1, NULL, NULL) &&
+              !tl_domain_alloc_ball(&wide, 5, 9, NULL, NULL));
     const struct {
         tl_attack_problem problem;
         tl_status status;
@@ -239,6 +240,7 @@ Test(attack, what_is_refused)
          TL_ERR_UNSUPPORTED,
          "convex"},
         {{.layer = layer, .around = mu, .epsilon = 1, .domain = small}, TL_ERR_DOMAIN, "tokens[0]"},
+        {{.layer = layer, .around = mu, .epsilon = 1, .domain = wide}, TL_ERR_SHAPE, "width 5"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tl_attack_settings settings;
@@ -251,6 +253,7 @@ Test(attack, what_is_refused)
     }
     tl_domain_free(sphere);
     tl_domain_free(small);
+    tl_domain_free(wide);
     tl_measure_free(cloud);
     tl_measure_free(many);
     tl_measure_free(mu);

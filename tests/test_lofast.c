@@ -49,6 +49,11 @@ Test(lofast, a_curve_is_the_bound_at_every_epsilon)
     cr_expect_eq(tl_lofast_curve_at(&curve, &query, false, &err), TL_ERR_UNSUPPORTED);
     query.measure = NULL;
     cr_expect_eq(tl_lofast_curve_at(&curve, &query, false, &err), TL_ERR_UNSUPPORTED);
+    /* A caller that goes from one input to the next sets the measure alone. */
+    query = query_at(fact, narrow, few);
+    query.measure = mu;
+    cr_expect_eq(tl_lofast_curve_at(&curve, &query, false, &err), TL_ERR_SHAPE);
+    cr_expect(strstr(err.text, "tokens of width 2"), "%s", err.text);
     tl_measure_free(few);
     tl_measure_free(mean_field);
     tl_layer_free(narrow);

@@ -161,6 +161,7 @@ Test(measure_attack, what_is_refused)
     measure_line l = measure_line_at(1, 2, x, .5);
     tl_measure_attack_settings settings;
     tl_measure_attack_result r;
+    tl_domain *wide = NULL;
     tl_error err = {0};
     tl_measure_attack p = {.layer = l.layer, .mu = l.mu, .epsilon = 0, .parts = 1};
 
@@ -171,6 +172,11 @@ Test(measure_attack, what_is_refused)
     p.domain = l.ball;
     cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_DOMAIN);
     cr_expect(strstr(err.text, "tokens[0]"), "%s", err.text);
+    cr_assert_eq(tl_domain_alloc_ball(&wide, 3, 9, NULL, NULL), TL_OK);
+    p.domain = wide;
+    cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_SHAPE);
+    cr_expect(strstr(err.text, "width 3"), "%s", err.text);
+    tl_domain_free(wide);
     p.domain = NULL;
     p.parts = 1000;
     cr_expect_eq(tl_measure_attack_run(&p, &settings, &r, &err), TL_ERR_LIMIT);

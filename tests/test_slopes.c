@@ -103,7 +103,7 @@ Test(slopes, what_is_refused)
 {
     const double x[] = {-1, 3};
     measure_line l = measure_line_at(1, 2, x, 2);
-    tl_domain *space = NULL;
+    tl_domain *space = NULL, *wide = NULL;
     tl_slopes s;
     tl_error err = {0};
 
@@ -112,6 +112,10 @@ Test(slopes, what_is_refused)
     cr_expect(strstr(err.text, "tokens[1]"), "%s", err.text);
     cr_expect_eq(tl_slopes_find(l.layer, l.mu, space, 4, 1, &s, &err), TL_ERR_UNSUPPORTED);
     cr_expect(strstr(err.text, "bounded"), "%s", err.text);
+    cr_assert_eq(tl_domain_alloc_ball(&wide, 3, 9, NULL, NULL), TL_OK);
+    cr_expect_eq(tl_slopes_find(l.layer, l.mu, wide, 4, 1, &s, &err), TL_ERR_SHAPE);
+    cr_expect(strstr(err.text, "width 3"), "%s", err.text);
+    tl_domain_free(wide);
     tl_domain_free(space);
     measure_line_clear(&l);
 }

@@ -74,8 +74,8 @@ enum { TL_DOMAIN_NORM_MAX = 4096 };
 TL_MUST_USE tl_status tl_domain_alloc_norm(tl_domain **out, tl_domain_kind kind, size_t d,
                                            const double *gain, const double *shift, double eps,
                                            tl_error *err);
-/* lower, upper: d each, copied. Errors: TL_ERR_DOMAIN (not finite, lower above upper, or a diagonal
- * past the double range). */
+/* lower, upper: d each, copied. Errors: TL_ERR_DOMAIN (not finite, lower above upper, or half a
+ * diagonal past the double range). */
 TL_MUST_USE tl_status tl_domain_alloc_box(tl_domain **out, size_t d, const double *lower,
                                           const double *upper, tl_error *err);
 TL_MUST_USE tl_status tl_domain_alloc_space(tl_domain **out, size_t d, double scale, tl_error *err);
@@ -125,7 +125,8 @@ void tl_domain_project_all(const tl_domain *domain, size_t m, double *x);
 void tl_domain_random_all(const tl_domain *domain, gsl_rng *rng, bool surface, size_t m, double *x);
 void tl_domain_tangent_all(const tl_domain *domain, size_t m, const double *x, double *g);
 /* tl_domain_contains for every atom of mu; for kind frobenius-ball also the atoms together, with
- * the multiplicities they must share. Errors: TL_ERR_DOMAIN "tokens[k]: expected .., found ..". */
+ * the multiplicities they must share. Errors: TL_ERR_SHAPE (widths differ), TL_ERR_DOMAIN
+ * "tokens[k]: expected .., found ..". */
 TL_MUST_USE tl_status tl_domain_check(const tl_domain *domain, const tl_measure *mu, tl_error *err);
 
 #ifdef __cplusplus

@@ -28,10 +28,10 @@ typedef struct {
  * computation. query: kind dot, finite n, layer and measure set (tl_bound_query_init; only measure
  * and n change from one input to the next). residual: the identity is added (out = d).
  * Shapes: curve->head has query->heads entries. Errors: TL_ERR_UNSUPPORTED (not such a query; the
- * layer does not act on the measure), TL_ERR_SHAPE (residual, out != d), TL_ERR_NUMERIC (logits
- * leave the double range), TL_ERR_MEMORY. Cost: an SVD of (m out) x (m d) up to 1024 rows and
- * columns, of m x m above. Source: src/bounds/README.md "LoFAST", after Havens, Araujo, Zhang, Hu
- * 2024. */
+ * layer does not act on the measure), TL_ERR_SHAPE (widths differ; residual, out != d),
+ * TL_ERR_NUMERIC (logits leave the double range), TL_ERR_MEMORY. Cost: an SVD of (m out) x (m d) up
+ * to 1024 rows and columns, of m x m above. Source: src/bounds/README.md "LoFAST", after Havens,
+ * Araujo, Zhang, Hu 2024. */
 TL_MUST_USE tl_status tl_lofast_curve_at(tl_lofast_curve *curve, const tl_bound_query *query,
                                          bool residual, tl_error *err);
 

@@ -192,6 +192,9 @@ static tl_status check_array(const tl_domain *domain, const tl_measure *mu, tl_e
 
 tl_status tl_domain_check(const tl_domain *domain, const tl_measure *mu, tl_error *err)
 {
+    if (mu->d != domain->d)
+        return tl_fail(err, TL_ERR_SHAPE, "tokens: expected width %zu as in the domain, found %zu",
+                       domain->d, mu->d);
     if (domain->around) return check_array(domain, mu, err);
     for (size_t k = 0; k < mu->m; k++)
         if (!tl_domain_contains(domain, mu->x + k * mu->d))

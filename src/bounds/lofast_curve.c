@@ -208,6 +208,9 @@ tl_status tl_lofast_curve_at(tl_lofast_curve *curve, const tl_bound_query *query
         return tl_fail(err, TL_ERR_UNSUPPORTED, "lofast: %s", value.why);
     if (!query->measure->count)
         return tl_fail(err, TL_ERR_UNSUPPORTED, "lofast: grows with n: infinite in mean field");
+    if (query->measure->d != query->layer->d)
+        return tl_fail(err, TL_ERR_SHAPE, "lofast: expected tokens of width %zu, found %zu",
+                       query->layer->d, query->measure->d);
     if (residual && query->layer->out != query->layer->d)
         return tl_fail(err, TL_ERR_SHAPE,
                        "lofast: with the residual: expected an output of width %zu, found %zu",
