@@ -191,6 +191,36 @@ Test(norm, lanczos_agrees_with_dense)
     gsl_rng_free(rng);
 }
 
+/* Told apart from a number, in every norm, and in words of its own whatever the error held. */
+Test(norm, a_jacobian_past_the_double_range_is_refused)
+{
+    const double A[4] = {1e-8, 0, 0, 1e-8}, V[4] = {1e305, -1e305, 1e305, 1e305};
+    const double x[6] = {1e4, 1, -1e4, 2, 1, 1e4};
+    const uint64_t count[3] = {1, 2, 3};
+    tl_layer *layer = NULL;
+    tl_measure *mu = NULL;
+    tl_jacobian *J = NULL;
+    tl_norm_result result;
+    double log_value;
+
+    cr_assert_eq(tl_layer_alloc_av(&layer, 2, 2, A, V), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&mu, 3, 2, x, count, NULL, NULL), TL_OK);
+    for (int norm = TL_NORM_2; norm <= TL_NORM_JT_F; norm++) {
+        tl_error err = {.status = TL_ERR_NUMERIC, .text = "of another call"};
+        cr_expect_eq(tl_norm_compute(layer, mu, (tl_norm)norm, NULL, &result, &err), TL_ERR_NUMERIC,
+                     "norm %s: %g", tl_norm_name((tl_norm)norm), result.log_value);
+        cr_expect_str_neq(err.text, "of another call", "norm %s", tl_norm_name((tl_norm)norm));
+    }
+    tl_error err = {.text = ""};
+    cr_assert_eq(tl_jacobian_alloc(&J, layer, 3, NULL), TL_OK);
+    cr_assert_eq(tl_jacobian_set(J, layer, mu), TL_OK);
+    cr_expect_eq(tl_norm_attain(J, mu, TL_NORM_INF2, NULL, &log_value, &err), TL_ERR_NUMERIC);
+    cr_expect_eq(err.status, TL_ERR_NUMERIC);
+    tl_jacobian_free(J);
+    tl_measure_free(mu);
+    tl_layer_free(layer);
+}
+
 Test(norm, infinite_norm_says_so)
 {
     const double A = 1, V = 1, x = 1, log_mass = 0;

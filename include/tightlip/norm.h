@@ -54,12 +54,12 @@ typedef struct {
  * mean field inf and inf2 act on bounded functions, 1 on measures; fro is infinite. jt-f is
  * sqrt |J'f(X)|_2 over all tokens: it grows with the length of f, is no norm and bounds nothing;
  * finite n only (README section 2.3 of src/bounds).
- * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (fro in mean field), those of
- * tl_layer_accepts, TL_ERR_LIMIT (inf, 1, inf2: more than 2^27 entries), TL_ERR_SHAPE (widths
- * differ), TL_ERR_NUMERIC (logits overflow), TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2
- * (k + v)) above (spectral norm, causal mask, equal tokens in r <= m/2 runs: O(steps H m r (k + v))
- * and memory O(H m r)), O(m^2 d out) for inf and 1, times steps for inf2. Source:
- * src/bounds/README.md section 2. */
+ * Shapes: layer width d, m atoms. Errors: TL_ERR_UNSUPPORTED (fro and jt-f in mean field; inf, 1,
+ * inf2: masses more than e^1300 apart), those of tl_layer_accepts, TL_ERR_LIMIT (inf, 1, inf2: more
+ * than 2^27 entries), TL_ERR_SHAPE (widths differ), TL_ERR_NUMERIC (logits, J or J'f overflow),
+ * TL_ERR_MEMORY. Cost: O((m d)^3) dense, O(steps H m^2 (k + v)) above (spectral norm, causal mask,
+ * equal tokens in r <= m/2 runs: O(steps H m r (k + v)) and memory O(H m r)), O(m^2 d out) for inf
+ * and 1, times steps for inf2. Source: src/bounds/README.md section 2. */
 TL_MUST_USE tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                                       double *direction, tl_norm_result *result, tl_error *err);
 

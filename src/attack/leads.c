@@ -21,7 +21,7 @@ static tl_status top_movement(const tl_measure_attack *p, double **top, tl_error
     tl_status status = tl_measure_alloc(&shares, m, d, p->mu->x, NULL, p->mu->log_mass, err);
 
     *top = calloc(m * d, sizeof **top);
-    if (!status && !*top) status = TL_ERR_MEMORY;
+    if (!status && !*top) status = tl_fail(err, TL_ERR_MEMORY, "attack: no memory");
     if (!status) status = tl_norm_compute(p->layer, shares, TL_NORM_2, *top, &norm, err);
     for (size_t i = 0; !status && i < m * d; i++)
         (*top)[i] /= fmax(exp(shares->log_mass[i / d] / 2), 1e-150);

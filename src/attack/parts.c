@@ -35,7 +35,7 @@ tl_status tl_parts_init(tl_parts *p, const tl_measure_attack *problem, size_t pa
     const tl_measure *mu = problem->mu;
     const size_t m = mu->m, d = mu->d, out = problem->layer->out, n = m * parts;
     double *x = malloc(n * (d + 1) * sizeof *x);
-    tl_status status = TL_ERR_MEMORY;
+    tl_status status = TL_OK;
 
     *p = (tl_parts){.problem = problem, .m = m, .parts = parts, .d = d, .out = out};
     p->a = malloc((m + m * out + n + 2 * n * out + m * n + 2 * n * d) * sizeof *p->a);
@@ -53,6 +53,7 @@ tl_status tl_parts_init(tl_parts *p, const tl_measure_attack *problem, size_t pa
         }
         status = tl_measure_alloc(&p->nu, n, d, x, NULL, x + n * d, err);
     }
+    if (!x || !p->a) status = tl_fail(err, TL_ERR_MEMORY, "attack: no memory");
     free(x);
     if (!status) status = tl_jacobian_alloc(&p->J, problem->layer, n, err);
     return status ? status : first_outputs(p, err);

@@ -204,12 +204,18 @@ static tl_status work_init(tl_norm_work *w, const tl_layer *layer, const tl_meas
     return TL_OK;
 }
 
+/* For failures that have no words of their own yet. */
+static tl_status told(tl_status status, tl_error *err)
+{
+    return status ? tl_fail(err, status, "local norm: %s", tl_status_text(status)) : TL_OK;
+}
+
 static tl_status compute(tl_norm_work *w, const tl_layer *layer, const tl_measure *mu, tl_norm norm,
                          double *direction, tl_norm_result *result, tl_error *err)
 {
     switch (norm) {
     case TL_NORM_2:
-        return norm_spectral(w, mu, direction, result);
+        return told(norm_spectral(w, mu, direction, result), err);
     case TL_NORM_FRO:
         return norm_frobenius(w, mu, result, err);
     case TL_NORM_JT_F:
@@ -230,8 +236,8 @@ tl_status tl_norm_compute(const tl_layer *layer, const tl_measure *mu, tl_norm n
     tl_status status = work_init(&w, layer, mu, err);
     if (!status) status = compute(&w, layer, mu, norm, direction, result, err);
     work_clear(&w);
-    if (status && err && err->status != status)
-        return tl_fail(err, status, "local norm: %s", tl_status_text(status));
-    result->value = exp(result->log_value);
+    if (!status && !(result->log_value < HUGE_VAL))
+        status = tl_fail(err, TL_ERR_NUMERIC, "local norm: its numbers leave the double range");
+    if (!status) result->value = exp(result->log_value);
     return status;
 }

@@ -206,6 +206,7 @@ tl_status tl_norm_attain(tl_jacobian *J, const tl_measure *mu, tl_norm norm, tl_
         if (form) form_of_column(&b, atom, entry, form);
     } else if (status == TL_OK) {
         status = tl_norm_movement(&b, form, &value);
+        if (status) (void)tl_fail(err, status, "norm \"inf2\": %s", tl_status_text(status));
     }
     tl_token_blocks_clear(&b);
     *log_value = log(value) + tl_jacobian_log_scale(J);
