@@ -130,12 +130,13 @@ Test(invert, divergence_is_no_error)
     double y[2], back[2], error[9], change[8];
     size_t done = 99;
     tl_layer *layer = NULL;
-    tl_error err = {.text = ""};
+    tl_error err = {.text = "untouched"};
 
     cr_assert_eq(tl_layer_alloc_av(&layer, 1, 1, &A, &V), TL_OK);
     cr_assert_eq(tl_residual_apply(layer, 1, 2, x, y, &err), TL_OK);
     cr_assert_eq(tl_residual_invert(layer, 1, 2, y, 8, x, back, error, change, &done, &err), TL_OK,
                  "%s", err.text);
+    cr_expect_str_eq(err.text, "untouched");
     cr_expect_lt(done, 8);
     cr_expect_gt(done, 0);
     cr_expect_gt(error[done], error[0]);

@@ -74,9 +74,10 @@ static tl_status iterate(const tl_layer *layer, double step, const double *y, si
     *done = 0;
     if (error) error[0] = distance(size, mu->x, truth, scratch) / unit;
     while (*done < iterations) {
-        const tl_status s = add_layer(layer, -step, mu, y, next, err);
+        tl_error found = {0}; /* an overflow ends the iteration and is none of the caller's */
+        const tl_status s = add_layer(layer, -step, mu, y, next, &found);
         if (s == TL_ERR_NUMERIC) return TL_OK;
-        if (s) return s;
+        if (s) return tl_fail(err, s, "%s", found.text);
         if (change) change[*done] = distance(size, next, mu->x, scratch);
         memcpy(mu->x, next, size * sizeof *next);
         (*done)++;
