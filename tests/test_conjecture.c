@@ -252,6 +252,15 @@ Test(conjecture, facts_past_the_double_range)
     cr_assert_eq(tl_conjecture_facts_at(&query, &facts), TL_OK);
     cr_expect_float_eq(value_of("log(n) + log10(norm_a)", &facts), 200 + M_LN2, 1e-9);
     cr_expect_eq(tl_conjecture_evaluate("lambda_max", &facts, &value, NULL), TL_ERR_NUMERIC);
+    /* Tokens of another width are none of this layer. */
+    tl_measure_free(mu);
+    tl_layer_free(layer);
+    cr_assert_eq(tl_layer_alloc_av(&layer, 2, 2, V, V), TL_OK);
+    cr_assert_eq(tl_measure_alloc(&mu, 2, 1, V, NULL, NULL, NULL), TL_OK);
+    query.layer = layer;
+    query.measure = mu;
+    cr_assert_eq(tl_conjecture_facts_at(&query, &facts), TL_OK);
+    cr_expect(isnan(facts.value[TL_CONJECTURE_WEIGHT]));
     tl_layer_free(layer);
     tl_measure_free(mu);
 }

@@ -59,6 +59,11 @@ static void ratio_of_tokens(fixture *f)
 {
     f->problem.log_mass_ratio = -1;
 }
+static void ratio_without_end(fixture *f)
+{
+    f->problem.n = 0;
+    f->problem.log_mass_ratio = (double)INFINITY;
+}
 static void infinite_frobenius(fixture *f)
 {
     f->problem.n = 0;
@@ -94,6 +99,7 @@ static const struct {
     {no_atom, TL_ERR_ARGUMENT, "atoms: expected at least 1, found 0"},
     {split_of_one, TL_ERR_ARGUMENT, "objective \"split\": expected n >= 2, found 1"},
     {ratio_of_tokens, TL_ERR_UNSUPPORTED, "mass ratio: expected n = \"inf\""},
+    {ratio_without_end, TL_ERR_DOMAIN, "mass ratio: expected a finite logarithm, found inf"},
     {infinite_frobenius, TL_ERR_UNSUPPORTED, "infinite in mean field"},
     {no_norm, TL_ERR_UNSUPPORTED, "\"jt-f\" is no norm"},
     {split_of_columns, TL_ERR_UNSUPPORTED, "objective \"split\": expected norm \"2\", found \"1\""},

@@ -45,8 +45,8 @@ typedef struct {
     double value[TL_CONJECTURE_COUNT];
 } tl_conjecture_facts;
 
-/* Facts of a query; with layer and measure those at the tokens too, unless logits leave the double
- * range. Errors: TL_ERR_MEMORY. Cost: O(H m^2 (k d + v) + H m d^3) with tokens. */
+/* Facts of a query; with layer and measure of one width those at the tokens too, unless logits
+ * leave the double range. Errors: TL_ERR_MEMORY. Cost: O(H m^2 (k d + v) + H m d^3) with tokens. */
 TL_MUST_USE tl_status tl_conjecture_facts_at(const tl_bound_query *query,
                                              tl_conjecture_facts *facts);
 

@@ -72,7 +72,7 @@ typedef struct {
     double log_mass_ratio;   /* NAN: masses free; otherwise log of (mass of atom 1 / mass of all
                                 others), held fixed   (mean field only) */
     const tl_measure *given; /* for start "given", or NULL; borrowed */
-    tl_norm norm;            /* any; fro with a finite n */
+    tl_norm norm;            /* any but jt-f; fro with a finite n */
     tl_objective objective;
 } tl_search_problem;
 
@@ -138,7 +138,8 @@ TL_MUST_USE tl_status tl_castin_tokens(const tl_layer *layer, size_t h, double *
 
 void tl_search_defaults(tl_search_settings *settings);
 /* Checks problem and settings against each other. TL_ERR_ARGUMENT / TL_ERR_UNSUPPORTED with the
- * reason, TL_ERR_LIMIT (a mask and n above TL_SEARCH_TOKENS_MAX). */
+ * reason, TL_ERR_SHAPE (widths differ), TL_ERR_DOMAIN (norm_a negative or not finite, the logarithm
+ * of the mass ratio infinite), TL_ERR_LIMIT (a mask and n above TL_SEARCH_TOKENS_MAX). */
 TL_MUST_USE tl_status tl_search_check(const tl_search_problem *problem,
                                       const tl_search_settings *settings, tl_error *err);
 

@@ -153,6 +153,7 @@ tl_status tl_conjecture_facts_at(const tl_bound_query *query, tl_conjecture_fact
 {
     double *value = facts->value;
     const bool tokens = query->layer && query->measure && query->mask == TL_MASK_NONE &&
+                        query->layer->d == query->measure->d &&
                         (query->kind == TL_KIND_DOT || query->kind == TL_KIND_L2);
 
     for (size_t i = 0; i < TL_CONJECTURE_COUNT; i++) value[i] = (double)NAN;

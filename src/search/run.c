@@ -132,6 +132,9 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
     if (!isnan(p->log_mass_ratio) && (p->n != 0 || p->atoms < 2))
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "mass ratio: expected n = \"inf\" and at least 2 atoms");
+    if (isinf(p->log_mass_ratio))
+        return tl_fail(err, TL_ERR_DOMAIN, "mass ratio: expected a finite logarithm, found %g",
+                       p->log_mass_ratio);
     if (p->objective != TL_OBJECTIVE_NORM && p->objective != TL_OBJECTIVE_JOINT && p->n == 1)
         return tl_fail(err, TL_ERR_ARGUMENT, "objective \"%s\": expected n >= 2, found 1",
                        tl_objective_name(p->objective));
