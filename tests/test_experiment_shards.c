@@ -128,6 +128,12 @@ Test(experiment_shards, what_does_not_fit_is_refused)
     change_shard(one, 999999, 1000000); /* names that do not fit the text together */
     cr_expect_eq(tl_experiment_merge(ex, missing, 1, &to, &err), TL_ERR_ARGUMENT);
     cr_expect(strstr(err.text, "missing 999999: 1/1000000, 2/1000000"), "%s", err.text);
+    static const size_t none[][2] = {{3, 2}, {0, 2}, {1, 0}, {1, TL_SHARDS_MAX + 1}};
+    for (size_t i = 0; i < 4; i++) {
+        const tl_run_options at = {.directory = out, .shard = none[i][0], .shards = none[i][1]};
+        cr_expect_eq(tl_experiment_run(ex, &at, &err), TL_ERR_ARGUMENT, "row %zu", i);
+        cr_expect(strstr(err.text, "shard: expected one from 1 to"), "%s", err.text);
+    }
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }

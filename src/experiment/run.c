@@ -99,6 +99,25 @@ static tl_status judge(const tl_experiment *ex, const tl_run_summary *summary, t
     return TL_OK;
 }
 
+static tl_status check(const tl_experiment *ex, const tl_run_options *options, uint64_t seed,
+                       tl_error *err)
+{
+    const size_t shard = options->shard, shards = options->shards;
+
+    if (seed > INT64_MAX)
+        return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
+    if (shards > TL_SHARDS_MAX || shard > shards || (shard == 0 && shards > 0))
+        return tl_fail(err, TL_ERR_ARGUMENT,
+                       "shard: expected one from 1 to their number, at most %d, found %zu of %zu",
+                       (int)TL_SHARDS_MAX, shard, shards);
+    if (shards > 0 && ex->warm)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "%s: shards: expected cells that do not start from their neighbours "
+                       "(search.warm = \"none\")",
+                       ex->path);
+    return TL_OK;
+}
+
 tl_status tl_experiment_run_from(const tl_experiment *ex, const tl_run_options *options,
                                  const tl_source *joined, tl_error *err)
 {
@@ -112,16 +131,9 @@ tl_status tl_experiment_run_from(const tl_experiment *ex, const tl_run_options *
                        .started = omp_get_wtime()};
     tl_run_summary summary = {0};
     tl_error inner = {0};
-    tl_status s = TL_OK, synced;
+    tl_status s = check(ex, options, seed, err), synced;
 
-    if (seed > INT64_MAX)
-        return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
-    if (options->shards > 0 && ex->warm)
-        return tl_fail(err, TL_ERR_UNSUPPORTED,
-                       "%s: shards: expected cells that do not start from their neighbours "
-                       "(search.warm = \"none\")",
-                       ex->path);
-    s = tl_partial_open(&partial, ex, options, joined, seed, err);
+    if (!s) s = tl_partial_open(&partial, ex, options, joined, seed, err);
     run.first = partial.from + partial.done;
     run.cells = partial.end;
     if (!s)
