@@ -185,6 +185,8 @@ Test(experiment_overwrite, shards_do_not_replace_each_other)
     cr_expect_eq(tl_experiment_merge(ex, list, 2, &to, &err), TL_OK, "%s", err.text);
     cr_assert_eq(run(ex, (tl_run_options){.directory = whole.directory}, &err), TL_OK);
     expect_same_records(dir.directory, whole.directory, "joined");
+    expect_refused(ex, (tl_run_options){.directory = whole.directory, .shard = 1, .shards = 2},
+                   "found those of a whole run", "--overwrite");
     /* A join that was cut off is joined again. */
     interrupt(ex, dir.directory, 2);
     to.overwrite = false;

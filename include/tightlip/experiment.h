@@ -84,10 +84,10 @@ typedef struct {
  * TL_ERR_IO (directory not writable, disk full: what was finished stays in the partial file;
  * another run is writing there, which is seen where the file system has locks), TL_ERR_ARGUMENT (in
  * the way without overwrite: cells of an interrupted run without resume, results of another
- * experiment or shard; with resume, those of another config, seed or build; no such shard; a seed
- * above 2^63 - 1), TL_ERR_UNSUPPORTED (shards of cells that start from their neighbours),
- * TL_ERR_NUMERIC (all files are complete: cells failed, exceed a bound or have a conjecture without
- * a value), TL_ERR_INTERRUPTED, TL_ERR_MEMORY. */
+ * experiment or shard, or of all cells where a shard is to go; with resume, those of another
+ * config, seed or build; no such shard; a seed above 2^63 - 1), TL_ERR_UNSUPPORTED (shards of cells
+ * that start from their neighbours), TL_ERR_NUMERIC (all files are complete: cells failed, exceed a
+ * bound or have a conjecture without a value), TL_ERR_INTERRUPTED, TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_experiment_run(const tl_experiment *experiment,
                                         const tl_run_options *options, tl_error *err);
 

@@ -33,24 +33,27 @@ static long long shard_of(const json_t *manifest)
     return json_integer_value(json_object_get(json_object_get(manifest, "shard"), "index"));
 }
 
-/* Other shards count as others; how many there are in all may change. */
+/* Other shards count as others, and a whole run to a shard of it; how many there are in all may
+ * change. */
 static tl_status refuse_finished(const tl_partial *p, const char *text, tl_error *err)
 {
     json_t *old = json_loads(text, 0, NULL), *own = json_loads(p->manifest, 0, NULL);
     const char *name = json_string_value(json_object_get(old, "name"));
     const long long before = shard_of(old), now = shard_of(own);
+    char found[40] = "a whole run";
     tl_status s = TL_OK;
 
+    if (before > 0) (void)snprintf(found, sizeof found, "shard %lld", before);
     if (!name || !json_equal(json_object_get(old, "name"), json_object_get(own, "name")))
         s = tl_fail(err, TL_ERR_ARGUMENT,
                     "%s: expected no results of another experiment, found those of '%s': choose "
                     "another directory, or replace them with --overwrite",
                     p->directory, name ? name : "?");
-    else if (before > 0 && now > 0 && before != now)
+    else if (now > 0 && before != now)
         s = tl_fail(err, TL_ERR_ARGUMENT,
-                    "%s: expected no results of another shard, found those of shard %lld: choose "
+                    "%s: expected no results of another shard, found those of %s: choose "
                     "another directory, or replace them with --overwrite",
-                    p->directory, before);
+                    p->directory, found);
     json_decref(old);
     json_decref(own);
     return s;
