@@ -152,5 +152,7 @@ Test(words, one_line_of_a_file)
                  TL_ERR_SHAPE);
     cr_expect(strstr(err.text, "text: expected 4 lines that are not blank, found 3"), "%s",
               err.text);
+    cr_expect_eq(tl_words_read(s.path, NULL, TL_NUMBERING_IDS, 0, &id, &count, &err), TL_ERR_PARSE);
+    cr_expect(strstr(err.text, "text: line 0: byte 1: expected a number"), "%s", err.text);
     scratch_clear(&s);
 }

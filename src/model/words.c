@@ -95,15 +95,12 @@ tl_status tl_words_number(tl_numbering numbering, const char *text, size_t size,
     return TL_OK;
 }
 
-static tl_status encode(const char *vocabulary, const char *text, size_t size, uint32_t **id,
+static tl_status encode(const tl_tokenizer *tokenizer, const char *text, size_t size, uint32_t **id,
                         size_t *count, tl_error *err)
 {
-    tl_tokenizer *tokenizer = NULL;
-    tl_status s = tl_tokenizer_open(&tokenizer, vocabulary, err);
+    tl_status s = tl_tokenizer_encode(tokenizer, text, size, true, id, count, err);
 
-    if (!s) s = tl_tokenizer_encode(tokenizer, text, size, true, id, count, err);
     if (!s && *count == 0) s = tl_fail(err, TL_ERR_SHAPE, "expected a text, found none");
-    tl_tokenizer_free(tokenizer);
     return s;
 }
 
@@ -123,6 +120,7 @@ static bool find_line(const char *text, size_t size, long line, span *out, long 
 tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering numbering, long line,
                         uint32_t **id, size_t *count, tl_error *err)
 {
+    tl_tokenizer *tokenizer = NULL;
     char *whole = NULL, *text;
     size_t size = 0;
     long lines = 0;
@@ -138,9 +136,14 @@ tl_status tl_words_read(const char *path, const char *vocabulary, tl_numbering n
         size = part.length;
     }
     if (!s && vocabulary && numbering != TL_NUMBERING_IDS)
-        s = encode(vocabulary, text, size, id, count, err);
-    else if (!s)
-        s = tl_words_number(numbering, text, size, id, count, err);
+        s = tl_tokenizer_open(&tokenizer, vocabulary, err);
+    if (!s) {
+        s = tokenizer ? encode(tokenizer, text, size, id, count, err)
+                      : tl_words_number(numbering, text, size, id, count, err);
+        if (s && line >= 0) tl_error_prefix(err, "line %ld", line);
+        if (s) tl_error_prefix(err, "%s", path);
+    }
+    tl_tokenizer_free(tokenizer);
     free(whole);
     return s;
 }
