@@ -32,6 +32,22 @@ static tl_experiment *load(scratch *dir, const char *text)
     return experiment_from(dir, text);
 }
 
+/* Weights that are drawn, or no network at all: nothing for which another directory could stand. */
+Test(experiment_model, a_model_that_nothing_asks_for_is_refused)
+{
+    static const char *const texts[] = {HEAD MODEL TOKENS SWEEP, SMALL_EXPERIMENT};
+
+    for (size_t i = 0; i < 2; i++) {
+        scratch dir;
+        tl_experiment *ex = load(&dir, texts[i]);
+        tl_error err = {0};
+        tl_experiment_free(ex);
+        cr_expect_eq(tl_experiment_load_model(&ex, dir.path, "elsewhere", &err), TL_ERR_ARGUMENT);
+        cr_expect(strstr(err.text, "that elsewhere may stand in for, found none"), "%s", err.text);
+        scratch_clear(&dir);
+    }
+}
+
 /* Every cell against the library: model, text, pass, layer, norm. */
 Test(experiment_model, cells_are_layers_at_the_text)
 {

@@ -23,7 +23,8 @@ typedef struct tl_experiment tl_experiment;
  * line, setting, expected and found. Relative paths inside the file are taken from the file's own
  * directory. */
 TL_MUST_USE tl_status tl_experiment_load(tl_experiment **out, const char *path, tl_error *err);
-/* The same with the directory of a model in place of that of the file's attention.model. */
+/* The same with the directory of a model in place of that of the file's attention.model. Errors:
+ * TL_ERR_ARGUMENT (a file that reads no model). */
 TL_MUST_USE tl_status tl_experiment_load_model(tl_experiment **out, const char *path,
                                                const char *model, tl_error *err);
 void tl_experiment_free(tl_experiment *experiment);

@@ -280,6 +280,11 @@ tl_status tl_experiment_load_model(tl_experiment **out, const char *path, const 
         s = tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", path);
     if (!s) s = tl_config_load(ex, err);
     if (!s) s = read_sections(ex, err);
+    if (!s && model && !tl_reads_model(ex->attention))
+        s = tl_fail(err, TL_ERR_ARGUMENT,
+                    "%s: expected attention.model with a directory, that %s may stand in for, "
+                    "found none",
+                    path, model);
     if (!s) s = try_cells(ex, err);
     if (!s) s = tl_files_fingerprint(ex, err);
     if (s) {

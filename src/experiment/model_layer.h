@@ -28,6 +28,8 @@ TL_MUST_USE tl_status tl_model_tokens(const tl_bindings *b, const tl_layer_spec 
 
 /* Whether the experiment is about layers of a network. */
 bool tl_has_model(const config_setting_t *attention);
+/* Whether some attention is of a network that is read from a directory. */
+bool tl_reads_model(const config_setting_t *attention);
 
 /* The spectral norm to a relative 1e-12, and where it is attained. Errors: those of tl_norm_layer.
  */

@@ -22,6 +22,17 @@ static void clear(setting *t)
     free(t->id);
 }
 
+bool tl_reads_model(const config_setting_t *attention)
+{
+    if (attention && config_setting_is_list(attention)) {
+        for (int i = 0; i < config_setting_length(attention); i++)
+            if (tl_reads_model(config_setting_get_elem(attention, (unsigned)i))) return true;
+        return false;
+    }
+    return tl_has_model(attention) &&
+           config_setting_get_member(config_setting_get_member(attention, "model"), "directory");
+}
+
 static tl_status read_ids(const tl_bindings *b, const config_setting_t *group,
                           const char *vocabulary, setting *t, tl_error *err)
 {
