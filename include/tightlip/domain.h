@@ -59,7 +59,7 @@ typedef struct {
 const char *tl_domain_name(tl_domain_kind kind);
 TL_MUST_USE tl_status tl_domain_from_name(const char *name, tl_domain_kind *kind);
 /* Ball; centre copied, may be NULL. Errors: TL_ERR_DOMAIN (radius not positive and finite, centre
- * not finite). */
+ * not finite, d 0), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_domain_alloc_ball(tl_domain **out, size_t d, double radius,
                                            const double *centre, tl_error *err);
 /* As the ball. Doubles on a sphere are rare: a token counts as on it from inside by some rounding

@@ -13,10 +13,10 @@ extern "C" {
 
 /* Writes size bytes to path: into `path.tmp-<pid>` in the same directory, synced to disk, then
  * renamed, so that path holds either its old contents or all of the new ones. A symbolic link keeps
- * pointing to the file, which is replaced; a device or pipe (which cannot be renamed onto) is
- * written to directly. On failure the temporary file is removed. Two threads of one process must
- * not write the same path at once. Errors: TL_ERR_IO (with path, step and reason),
- * TL_ERR_MEMORY. */
+ * pointing to the file, which is replaced (one that leads nowhere is replaced itself); a device or
+ * pipe (which cannot be renamed onto) is written to directly. On failure the temporary file is
+ * removed. Two threads of one process must not write the same path at once. Errors: TL_ERR_IO (with
+ * path, step and reason), TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_file_write(const char *path, const void *data, size_t size, tl_error *err);
 
 /* Makes the directory where there is none; its parents must exist. Errors: TL_ERR_IO. */

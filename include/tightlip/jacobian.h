@@ -60,8 +60,8 @@ void tl_jacobian_apply_t(tl_jacobian *J, const double *psi, double *phi);
 
 /* Joint block as a matrix M (m out x m d). Cost: O(H m^2 out d) and the same memory. */
 void tl_jacobian_dense(tl_jacobian *J, double *M);
-/* Split block of atom k, S (out x d), times exp(-log_scale). Cost: O(H m (k + v) + out d (k or v)).
- */
+/* Split block of atom k, S (out x d), times exp(-log_scale). Errors: TL_ERR_ARGUMENT (no atom k).
+ * Cost: O(H m (k + v) + out d (k or v)). */
 TL_MUST_USE tl_status tl_jacobian_split(tl_jacobian *J, size_t k, double *S);
 
 /* Gradient at fixed u (m x out) and phi (m x d) of F = u' J phi, J the stored joint block (the true
@@ -75,7 +75,8 @@ TL_MUST_USE tl_status tl_jacobian_split(tl_jacobian *J, size_t k, double *S);
 TL_MUST_USE tl_status tl_jacobian_gradient(tl_jacobian *J, const double *u, const double *phi,
                                            double *gx, double *ga, double *gA);
 
-/* The same for the split block of atom k: gradient of F = u' S_k w, u: out, w: d. */
+/* The same for the split block of atom k: gradient of F = u' S_k w, u: out, w: d. Errors too:
+ * TL_ERR_ARGUMENT (no atom k). */
 TL_MUST_USE tl_status tl_jacobian_split_gradient(tl_jacobian *J, size_t k, const double *u,
                                                  const double *w, double *gx, double *ga,
                                                  double *gA);

@@ -123,7 +123,7 @@ typedef struct {
 
 /* Norms inf, 1 and inf2 at the measure J was set to (counts, log-masses with n, or mean field);
  * with n and no counts, copies may be any number >= 1. form NULL: not wanted. Errors and cost: as
- * tl_norm_compute. */
+ * tl_norm_compute; TL_ERR_UNSUPPORTED for the other norms. */
 TL_MUST_USE tl_status tl_norm_attain(tl_jacobian *J, const tl_measure *mu, tl_norm norm,
                                      tl_norm_form *form, double *log_value, tl_error *err);
 
