@@ -78,7 +78,7 @@ static const struct {
      12, 2, 2, TL_ERR_ARGUMENT, "found head 2 of 2"},
     {"{" W("q.weight", "2,2", "0", "16") "," W("k.weight", "2,2", "16",
                                                "32") "," W("v.weight", "2,2", "32", "48") "}",
-     12, 0, 0, TL_ERR_ARGUMENT, "found head 0 of 0"},
+     12, 0, 0, TL_ERR_ARGUMENT, "expected at least one head, found none"},
     {"{" W("q.weight", "2,2", "0", "16") "," W("k.weight", "2,2", "16",
                                                "32") "," W("v.weight", "2,2", "32", "48") "}",
      12, 4, 0, TL_ERR_SHAPE, "divide by 4 heads, found 2 and 2"},

@@ -163,7 +163,10 @@ static tl_status check_shapes(const tl_module_spec *spec, const linear part[PART
 {
     size_t heads = spec->heads;
 
-    if (heads == 0 || spec->head < -1 || (spec->head >= 0 && (size_t)spec->head >= heads))
+    if (heads == 0)
+        return tl_fail(err, TL_ERR_ARGUMENT, "%s: expected at least one head, found none",
+                       title(spec));
+    if (spec->head < -1 || (spec->head >= 0 && (size_t)spec->head >= heads))
         return tl_fail(err, TL_ERR_ARGUMENT,
                        "%s: expected a head below the number of heads, or all (-1), found head %ld "
                        "of %zu",
