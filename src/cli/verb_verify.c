@@ -197,7 +197,7 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
         tl_cli_item_release(&items.item[i]);
     }
     for (size_t i = 0; i < items.tables && status == TL_OK; i++) verify_table(&t, items.table[i]);
-    if (status == TL_OK && items.count > 1 && !call->json) print_tally(&t, &items);
+    if (status == TL_OK && items.count != 1 && !call->json) print_tally(&t, &items);
     call->refuted = t.verdict[TL_VERDICT_REFUTES] + t.verdict[TL_VERDICT_BELOW] +
                         t.verdict[TL_VERDICT_OUTSIDE] + t.differing + t.tables >
                     0;
