@@ -92,6 +92,29 @@ Test(measure_attack, the_steepest_way_is_a_start)
     }
 }
 
+/* Atoms on the edge, A = -1: in the domain they cannot follow the top movement, free they do. */
+Test(measure_attack, free_moves_leave_the_domain)
+{
+    const double x[] = {-2, 0, 2};
+    measure_line l = measure_line_at(-1, 3, x, 2);
+    tl_measure_attack p = {
+        .layer = l.layer, .mu = l.mu, .domain = l.ball, .epsilon = 1e-3, .parts = 1};
+    tl_measure_attack_result r = attack(&p);
+
+    cr_expect_float_eq(r.ratio, 2.3675, 1e-3);
+    tl_measure_attack_clear(&r);
+    p.free = true;
+    r = attack(&p);
+    cr_expect_float_eq(r.ratio, 2.3980, 1e-3);
+    cr_expect(r.nu->x[0] < -2);
+    tl_measure_attack_clear(&r);
+    p.parts = 2;
+    r = attack(&p);
+    cr_expect(r.ratio > 2.666);
+    tl_measure_attack_clear(&r);
+    measure_line_clear(&l);
+}
+
 /* A = 1, (-3, 3): whole atoms 1.0000, a small share moved to 0.5 gives 1.633. */
 Test(measure_attack, a_small_mass_goes_far)
 {

@@ -15,6 +15,9 @@ typedef struct {
     const tl_layer *layer;   /* borrowed; normalised attention without a mask */
     const tl_measure *mu;    /* borrowed; counts stand for their shares */
     const tl_domain *domain; /* borrowed: nu stays inside; convex, bounded; NULL: the whole space */
+    bool free;               /* nu may leave the domain, a bounded set of any shape, where starts
+                                are looked for; kind dot: no ratio is then the largest with parts
+                                above 1, and the one found says how far a share went */
     double epsilon;
     size_t parts; /* 1: atoms move whole */
 } tl_measure_attack;
@@ -42,10 +45,10 @@ void tl_measure_attack_defaults(tl_measure_attack_settings *settings);
  * shares are fixed; otherwise one start more goes where the slope is steepest (tightlip/slopes.h).
  * A result with more parts is never below that with one, which it starts from. Same result at any
  * number of threads. Errors: TL_ERR_UNSUPPORTED (a mask, kind sigmoid, a domain that is not
- * convex or not bounded), TL_ERR_DOMAIN (epsilon not positive and finite, an atom outside the
- * domain), TL_ERR_LIMIT (more than TL_TRANSPORT_ATOMS_MAX parts), TL_ERR_SHAPE, TL_ERR_NUMERIC,
- * TL_ERR_MEMORY; TL_ERR_INTERRUPTED as tl_attack_run. Cost: about 10 transport problems m x m parts
- * per step. Source: src/attack/README.md. */
+ * bounded, or without free not convex), TL_ERR_DOMAIN (epsilon not positive and finite, an atom
+ * outside the domain), TL_ERR_LIMIT (more than TL_TRANSPORT_ATOMS_MAX parts), TL_ERR_SHAPE,
+ * TL_ERR_NUMERIC, TL_ERR_MEMORY; TL_ERR_INTERRUPTED as tl_attack_run. Cost: about 10 transport
+ * problems m x m parts per step. Source: src/attack/README.md. */
 TL_MUST_USE tl_status tl_measure_attack_run(const tl_measure_attack *problem,
                                             const tl_measure_attack_settings *settings,
                                             tl_measure_attack_result *result, tl_error *err);

@@ -38,6 +38,17 @@ tl_status tl_attack_check_measures(const tl_layer *layer, tl_error *err)
                    tl_kind_name(layer->kind), tl_mask_name(layer->mask));
 }
 
+/* Where nu may go anywhere, only what starts need of it. */
+static tl_status check_domain(const tl_measure_attack *p, tl_error *err)
+{
+    if (!p->free || !p->domain) return tl_attack_check_domain(p->domain, p->mu, err);
+    if (p->domain->kind == TL_DOMAIN_SPACE || p->domain->kind == TL_DOMAIN_FROBENIUS)
+        return tl_fail(err, TL_ERR_UNSUPPORTED,
+                       "attack: expected a bounded set of tokens, found domain \"%s\"",
+                       tl_domain_name(p->domain->kind));
+    return tl_domain_check(p->domain, p->mu, err);
+}
+
 static tl_status check(const tl_measure_attack *p, const tl_measure_attack_settings *settings,
                        tl_error *err)
 {
@@ -56,7 +67,7 @@ static tl_status check(const tl_measure_attack *p, const tl_measure_attack_setti
     if (p->parts > TL_TRANSPORT_ATOMS_MAX / p->mu->m)
         return tl_fail(err, TL_ERR_LIMIT, "attack: expected at most %d parts in all, found %zu",
                        (int)TL_TRANSPORT_ATOMS_MAX, p->parts * p->mu->m);
-    return tl_attack_check_domain(p->domain, p->mu, err);
+    return check_domain(p, err);
 }
 
 /* The share of one atom's first part times `factor`, its move over the root of it: the same cost.

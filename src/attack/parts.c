@@ -74,7 +74,8 @@ static tl_status move(tl_parts *p, double *D)
 
     for (size_t i = 0; i < n * d; i++)
         p->nu->x[i] = p->problem->mu->x[i / d / p->parts * d + i % d] + D[i];
-    if (p->problem->domain) tl_domain_project_all(p->problem->domain, n, p->nu->x);
+    if (p->problem->domain && !p->problem->free)
+        tl_domain_project_all(p->problem->domain, n, p->nu->x);
     for (size_t i = 0; i < n * d; i++)
         D[i] = p->nu->x[i] - p->problem->mu->x[i / d / p->parts * d + i % d];
     const tl_status status =

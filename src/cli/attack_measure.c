@@ -22,14 +22,16 @@ typedef struct {
     bool cut;    /* a stop ended the last of them */
 } report;
 
-/* Bounds of every measure on the domain, whatever its n. */
+/* Bounds of every measure on the domain, whatever its n; moves that leave it have none. */
 static tl_status find_bounds(report *r, tl_error *err)
 {
     const tl_problem *p = r->attack->problem;
     tl_measure *shares = NULL;
-    tl_status status = tl_measure_alloc(&shares, p->measure->m, p->measure->d, p->measure->x, NULL,
-                                        p->measure->log_mass, err);
+    tl_status status;
 
+    if (!r->attack->stay) return TL_OK;
+    status = tl_measure_alloc(&shares, p->measure->m, p->measure->d, p->measure->x, NULL,
+                              p->measure->log_mass, err);
     if (status == TL_OK)
         status = tl_cli_bounds_at(&r->rows, p->layer, shares, p->domain, NULL, err);
     tl_measure_free(shares);
@@ -43,8 +45,10 @@ static tl_status find_bounds(report *r, tl_error *err)
 static tl_status attack_all(report *r, tl_error *err)
 {
     const tl_cli_measure_attack *a = r->attack;
-    tl_measure_attack problem = {
-        .layer = a->problem->layer, .mu = a->problem->measure, .domain = a->problem->domain};
+    tl_measure_attack problem = {.layer = a->problem->layer,
+                                 .mu = a->problem->measure,
+                                 .domain = a->problem->domain,
+                                 .free = !a->stay};
     tl_status status;
 
     /* The first in any case, so that there is a row. */
@@ -102,6 +106,9 @@ static void print_report(const report *r)
 
     tl_cli_print_setting(stdout, a->problem->layer, a->problem->measure, a->problem->domain,
                          a->from);
+    printf("%-14s %s\n", "moves",
+           a->stay ? "inside the domain"
+                   : "anywhere; only far and neighbourhood ask where in the domain");
     print_at("move", s->move, "atoms move whole", NULL, 0);
     print_at("split", s->split, "copies of one atom part", NULL, 0);
     print_at("far", s->far, "a tiny share of one atom moves to", s->far_to, d);
@@ -110,6 +117,9 @@ static void print_report(const report *r)
     if (r->least)
         printf("%-14s %s  %s, every measure on the domain\n", "least bound",
                tl_cli_format_log(text, r->least->value.log_value), r->least->bound->key);
+    else
+        printf("%-14s none covers moves %s\n", "least bound",
+               a->stay ? "inside the domain" : "that may go anywhere");
     printf("\n%-12s %-14s %-14s %s\n", "epsilon", "whole", a->parts > 1 ? "split" : "",
            a->parts > 1 ? "gain" : "");
     for (size_t i = 0; i < r->done; i++) {
@@ -147,8 +157,9 @@ static json_t *report_json(const report *r)
                       a->parts > 1 ? tl_cli_json_real(gain) : json_null(), "distance",
                       tl_cli_json_real(best->distance), "moved", tl_cli_json_atoms(best->nu)));
     }
-    return json_pack("{s:o,s:s?,s:o,s:o}", "slopes", slopes_json(&r->slopes, a->problem->layer->d),
-                     "bound", r->least ? r->least->bound->key : NULL, "bound_log10",
+    return json_pack("{s:b,s:o,s:s?,s:o,s:o}", "stay", a->stay, "slopes",
+                     slopes_json(&r->slopes, a->problem->layer->d), "bound",
+                     r->least ? r->least->bound->key : NULL, "bound_log10",
                      tl_cli_json_log10(r->least ? r->least->value.log_value : (double)NAN),
                      "attacks", attacks);
 }
@@ -158,7 +169,7 @@ static tl_status write_moved(const report *r, tl_error *err)
     const tl_problem *p = r->attack->problem;
     const tl_problem moved = {.layer = p->layer,
                               .measure = best_of(r, r->done - 1)->nu,
-                              .domain = r->attack->problem->domain};
+                              .domain = r->attack->stay ? p->domain : NULL};
 
     return tl_problem_write(&moved, r->attack->out, err);
 }

@@ -7,7 +7,8 @@
 #include "tightlip/problem.h"
 
 typedef struct {
-    const tl_problem *problem; /* with a domain: the moved measure stays inside */
+    const tl_problem *problem; /* with a domain */
+    bool stay;                 /* the moved measure stays in it */
     const char *from;          /* where the domain comes from */
     const double *epsilon;
     size_t count, parts;

@@ -27,6 +27,7 @@ void tl_cli_attack_print(const tl_cli_attack *report)
     const tl_problem *p = &report->problem;
 
     tl_cli_print_setting(stdout, p->layer, p->measure, p->domain, report->from);
+    printf("moves      %s\n", report->stay ? "inside the domain" : "anywhere within epsilon");
     printf("local      %.12g, the norm at X: the limit of the ratio%s\n",
            report->row[0].result.local, report->residual != 0 ? ", with the residual branch" : "");
     printf("\n%-12s %-14s %-12s %-18s %-14s %-12s %s\n", "epsilon", "effect", "ratio", "start",
@@ -70,6 +71,7 @@ json_t *tl_cli_attack_json(const tl_cli_attack *report)
 
     for (size_t i = 0; i < report->rows; i++)
         tl_cli_json_append(&attacks, row_json(report, &report->row[i]));
-    return json_pack("{s:o,s:b,s:o}", "local", tl_cli_json_real(report->row[0].result.local),
-                     "residual", (int)(report->residual != 0), "attacks", attacks);
+    return json_pack("{s:o,s:b,s:b,s:o}", "local", tl_cli_json_real(report->row[0].result.local),
+                     "residual", (int)(report->residual != 0), "stay", report->stay, "attacks",
+                     attacks);
 }

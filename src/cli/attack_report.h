@@ -20,6 +20,7 @@ typedef struct {
     tl_problem problem;
     const char *from; /* where its domain comes from */
     double residual;
+    bool stay;          /* X' stays in the domain */
     size_t count, rows; /* budgets, and those that were come to */
     bool cut;           /* a stop ended the last of them */
     double epsilon[CLI_BUDGETS_MOST];

@@ -15,7 +15,8 @@
     X(EPSILON, "epsilon", 'e', TEXT, "E[,E2,..]", NULL, 0, 0, NULL,                               \
       "budget: ||X' - X||_F <= E; several in rising order, each starting from the last one too")  \
     X(TOKEN, "token-budget", 0, POSITIVE, "B", NULL, 0, 0, NULL, "no token moves farther than B") \
-    X(STAY, "stay", 0, FLAG, NULL, NULL, 0, 0, NULL, "X' stays in the domain of the file")        \
+    X(STAY, "stay", 0, FLAG, NULL, NULL, 0, 0, NULL,                                              \
+      "X' stays in the domain of the file; otherwise it may leave it")                            \
     X(RESIDUAL, "residual", 0, FLAG, NULL, NULL, 0, 0, NULL, "F(X) = X + attention(X)")           \
     X(PARTS, "parts", 0, COUNT, "K", "2", 1, 100, NULL,                                           \
       "on a measure: parts that an atom may be split into; given, a sequence counts as one")      \
@@ -71,8 +72,7 @@ static tl_status attack_all(const tl_cli_call *call, const volatile int *stop,
     tl_attack_problem problem = {.layer = report->problem.layer,
                                  .around = mu,
                                  .residual = report->residual,
-                                 .domain =
-                                     value[ATTACK_STAY].given ? report->problem.domain : NULL};
+                                 .domain = report->stay ? report->problem.domain : NULL};
     tl_status status = TL_OK;
 
     tl_attack_defaults(&settings);
@@ -124,7 +124,7 @@ static tl_status read_input(const tl_cli_call *call, tl_cli_attack *report, tl_e
 
     report->from = "the file's";
     if (status != TL_OK || p->domain) return status;
-    if (call->value[ATTACK_STAY].given)
+    if (report->stay)
         return tl_fail(err, TL_ERR_ARGUMENT, "--stay: %s: expected a domain, found none",
                        call->operand[0]);
     report->from = "a small ball about the tokens";
@@ -137,6 +137,7 @@ static tl_status attack_measure(tl_cli_call *call, const volatile int *stop,
 {
     const tl_cli_value *value = call->value;
     tl_cli_measure_attack attack = {.problem = &report->problem,
+                                    .stay = report->stay,
                                     .from = report->from,
                                     .epsilon = report->epsilon,
                                     .count = report->count,
@@ -180,7 +181,8 @@ static tl_status show(tl_cli_call *call, const tl_cli_attack *report, tl_error *
 static tl_status run_attack(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
-    tl_cli_attack report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0};
+    tl_cli_attack report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0,
+                            .stay = value[ATTACK_STAY].given};
     tl_status status = read_budgets(value[ATTACK_EPSILON].text, &report, err);
 
     if (value[ATTACK_THREADS].given) omp_set_num_threads((int)value[ATTACK_THREADS].count);
@@ -213,7 +215,11 @@ const tl_cli_verb tl_cli_verb_attack = {
         "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
         "the whole ball (with --residual, plus 1). On a measure (masses, or --parts) distances are "
         "W_2 by exact optimal transport, atoms may be split, and the slopes of whole, split and "
-        "far moves are printed. Exit code 3 where the ratio found is above it. Interrupted, it "
+        "far moves are printed. "
+        "Without --stay atoms and their shares may go anywhere, as tokens may; with kind dot no "
+        "ratio is then the largest, since a tiny share far away can take over the attention, and "
+        "no "
+        "bound covers it. Exit code 3 where the ratio found is above it. Interrupted, it "
         "reports and writes the budgets so far, the last with the best found by then, with exit "
         "code 1.",
     .option = options,
