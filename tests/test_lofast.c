@@ -35,6 +35,7 @@ Test(lofast, a_curve_is_the_bound_at_every_epsilon)
         query.epsilon = e;
         cr_assert_eq(tl_bounds_lofast(&query, TL_LOFAST, true, &result), TL_OK);
         cr_expect_eq(tl_lofast_delta(&curve, e), result.delta);
+        cr_expect_eq(tl_lofast_ratio(&curve, e), result.ratio);
         cr_expect(result.delta > last);
         last = result.delta;
     }

@@ -38,6 +38,10 @@ TL_MUST_USE tl_status tl_lofast_curve_at(tl_lofast_curve *curve, const tl_bound_
 /* Delta(epsilon), rounded up; increasing. epsilon >= 0. */
 double tl_lofast_delta(const tl_lofast_curve *curve, double epsilon);
 
+/* At least Delta(e)/e for every 0 < e <= epsilon, rounded up: |F(X') - F(X)|_F <= ratio |X' - X|_F
+ * in the whole ball. Delta(epsilon)/epsilon unless a softmax saturates. */
+double tl_lofast_ratio(const tl_lofast_curve *curve, double epsilon);
+
 #ifdef __cplusplus
 }
 #endif

@@ -38,6 +38,11 @@ double tl_lofast_delta(const tl_lofast_curve *curve, double epsilon)
     return value_at(curve, epsilon).delta;
 }
 
+double tl_lofast_ratio(const tl_lofast_curve *curve, double epsilon)
+{
+    return value_at(curve, epsilon).ratio;
+}
+
 tl_status tl_bounds_lofast(const tl_bound_query *query, tl_lofast_form form, bool residual,
                            tl_lofast *result)
 {

@@ -2,19 +2,10 @@
 
 #include <math.h>
 
-/* With the residual branch. */
-static double log_with_residual(const tl_cli_attack *report, const tl_cli_bound_row *row)
-{
-    const double log_value = row->value.log_value;
-
-    if (report->residual == 0) return log_value;
-    return log_value > 0 ? log_value + log1p(exp(-log_value)) : log1p(exp(log_value));
-}
-
-bool tl_cli_attack_refuted(const tl_cli_attack *report, const tl_cli_attack_row *row)
+bool tl_cli_attack_refuted(const tl_cli_attack_row *row)
 {
     if (!row->least) return false;
-    const double log_bound = log_with_residual(report, row->least);
+    const double log_bound = row->log_bound;
     const double found = (row->result.effect - row->result.rounding) / row->result.distance;
     if (!(found > 0) || !tl_cli_bound_exceeded(log(found), log_bound)) return false;
     fprintf(stderr, "tightlip: epsilon %g: the ratio %.12g lies above the bound %s = %.12g\n",
@@ -42,7 +33,7 @@ void tl_cli_attack_print(const tl_cli_attack *report)
             continue;
         }
         char text[CLI_NUMBER_SIZE], times[24] = "-";
-        const double log_bound = log_with_residual(report, row->least);
+        const double log_bound = row->log_bound;
         if (r->ratio > 0) snprintf(times, sizeof times, "%.4g", exp(log_bound) / r->ratio);
         printf("%-14s %-12s %s\n", tl_cli_format_log(text, log_bound), row->least->bound->key,
                times);
@@ -52,7 +43,7 @@ void tl_cli_attack_print(const tl_cli_attack *report)
 static json_t *row_json(const tl_cli_attack *report, const tl_cli_attack_row *row)
 {
     const tl_attack_result *r = &row->result;
-    const double log_bound = row->least ? log_with_residual(report, row->least) : (double)NAN;
+    const double log_bound = row->least ? row->log_bound : (double)NAN;
 
     return json_pack("{s:o,s:o,s:o,s:o,s:o,s:s,s:b,s:s?,s:o,s:o,s:o}", "epsilon",
                      tl_cli_json_real(row->epsilon), "effect", tl_cli_json_real(r->effect),

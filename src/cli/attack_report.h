@@ -14,6 +14,7 @@ typedef struct {
     double epsilon;
     tl_cli_bound_row *rows;        /* on the ball of that radius about X */
     const tl_cli_bound_row *least; /* of those that cover the ball, or NULL */
+    double log_bound;              /* its logarithm, with the residual branch where there is one */
 } tl_cli_attack_row;
 
 typedef struct {
@@ -28,7 +29,7 @@ typedef struct {
 } tl_cli_attack;
 
 /* Whether a ratio lies above a bound, with a word on stderr. */
-bool tl_cli_attack_refuted(const tl_cli_attack *report, const tl_cli_attack_row *row);
+bool tl_cli_attack_refuted(const tl_cli_attack_row *row);
 void tl_cli_attack_print(const tl_cli_attack *report);
 json_t *tl_cli_attack_json(const tl_cli_attack *report);
 
