@@ -19,6 +19,11 @@ typedef struct {
     double value;     /* log of the objective here; NAN: not evaluated */
 } tl_point;
 
+/* After a restart that failed with TL_ERR_NUMERIC: names the product of the inputs that leaves the
+ * double range, with its factors (norms of matrices by Frobenius), or returns false. err may be
+ * NULL. */
+bool tl_search_overflow(const tl_search_problem *problem, tl_error *err);
+
 /* A mask: the order of tokens counts, and a point lists every token as an atom of its own. */
 bool tl_search_ordered(const tl_search_problem *problem);
 /* Atoms a point has room for. */

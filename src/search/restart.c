@@ -212,7 +212,8 @@ static tl_status run_restarts(const tl_search_problem *problem, const tl_search_
         any = any || !s[i].status;
         restart_clear(&s[i]);
     }
-    if (!any && err) *err = why;
+    if (!any && err && !(s->status == TL_ERR_NUMERIC && tl_search_overflow(problem, err)))
+        *err = why;
     return any ? TL_OK : s->status;
 }
 

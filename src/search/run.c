@@ -187,7 +187,9 @@ tl_status tl_search_run(const tl_search_problem *problem, const tl_search_settin
                                      &results[r], NULL);
     const bool cut = cut_short(all, statuses, results);
     tl_search_reduce(results, settings->restarts, best);
-    if (!best->measure)
+    if (!best->measure && statuses[0] == TL_ERR_NUMERIC && tl_search_overflow(problem, err))
+        status = TL_ERR_NUMERIC;
+    else if (!best->measure)
         status = tl_fail(err, statuses[0] ? statuses[0] : TL_ERR_NUMERIC,
                          "search: every restart failed, the first one with: %s",
                          tl_status_text(statuses[0]));
