@@ -96,7 +96,7 @@ static const row refused[] = {
     {TOKENS("tokens = {values = ([1.0, 0.0]); multiplicity = [1]; mass = [1.0];};"),
      TL_ERR_ARGUMENT, "expected one of multiplicity, mass and log_mass"},
     {TOKENS("tokens = {values = ([1.0, 0.0], [0.0, 0.0]); mass = [0.5, 0.4];};"), TL_ERR_ARGUMENT,
-     "tokens: "},
+     ": tokens.mass: the masses are expected to sum to 1, and sum to 0.9"},
     {TOKENS("tokens = {values = ([1.0, 0.0]); mass = [-1.0];};"), TL_ERR_DOMAIN,
      "expected masses above 0, found -1"},
     {TOKENS("tokens = {values = ([1.0, 0.0]); scale = \"R\";};"), TL_ERR_ARGUMENT,

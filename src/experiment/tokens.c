@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     tl_matrix x;
@@ -118,6 +119,23 @@ json_t *tl_tokens_reference(const tl_bindings *b, const tl_measure *tokens)
     return reference;
 }
 
+/* A measure speaks of log_mass, whichever of the two was written: here under the key that was. */
+static tl_status refused(const tl_bindings *b, const tl_error *inner, tl_error *err)
+{
+    static const char key[] = "log_mass", after[] = ": ";
+    const config_setting_t *at = b->experiment->tokens, *masses = NULL;
+    const char *text = inner->text;
+
+    if (config_setting_is_group(at)) masses = config_setting_get_member(at, "mass");
+    if (config_setting_is_group(at) && !masses) masses = config_setting_get_member(at, key);
+    if (masses && strncmp(text, key, strlen(key)) == 0 &&
+        strncmp(text + strlen(key), after, strlen(after)) == 0) {
+        text += strlen(key) + strlen(after);
+        at = masses;
+    }
+    return tl_config_fail(b->experiment, at, err, inner->status, "%s", text);
+}
+
 tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention, tl_measure **out,
                          tl_error *err)
 {
@@ -137,7 +155,7 @@ tl_status tl_tokens_read(const tl_bindings *b, const tl_layer_spec *attention, t
     if (!s) {
         tl_error inner = {0};
         s = tl_measure_alloc(out, p.x.rows, p.x.cols, p.x.a, p.count, p.log_mass, &inner);
-        if (s) (void)tl_config_fail(b->experiment, at, err, s, "%s", inner.text);
+        if (s) (void)refused(b, &inner, err);
     }
     free(p.x.a);
     free(p.count);
