@@ -68,19 +68,27 @@ static tl_status scan_number(scanner *s, tl_error *err)
     return TL_OK;
 }
 
+/* No other setting has an @ outside of texts. libconfig takes one for an include at the start of a
+ * line alone, and elsewhere says no more than "syntax error". */
+static tl_status refuse_include(const scanner *s, tl_error *err)
+{
+    const char *from = s->at + strcspn(s->at, "\"\n");
+    const size_t length = *from == '"' ? strcspn(from + 1, "\"\n") : 0;
+
+    return tl_fail(err, TL_ERR_PARSE,
+                   "%s:%u: expected a setting, found an include%s%.*s: an experiment is one file",
+                   s->path, s->line, length ? " of " : "", (int)(length < 200 ? length : 200),
+                   from + (length > 0));
+}
+
 tl_status tl_config_scan(const char *path, const char *text, tl_error *err)
 {
     scanner s = {.path = path, .at = text, .line = 1};
-    bool fresh = true; /* only blanks so far on this line */
 
     while (*s.at) {
         tl_status status = TL_OK;
-        bool blank = isspace((unsigned char)*s.at) != 0;
 
-        if (fresh && *s.at == '@')
-            return tl_fail(err, TL_ERR_PARSE,
-                           "%s:%u: expected a setting, found an include: an experiment is one file",
-                           path, s.line);
+        if (*s.at == '@') return refuse_include(&s, err);
         if (*s.at == '\n') {
             s.line++;
             s.at++;
@@ -98,7 +106,6 @@ tl_status tl_config_scan(const char *path, const char *text, tl_error *err)
             s.at++;
         }
         if (status) return status;
-        fresh = blank && (fresh || s.at[-1] == '\n');
     }
     return TL_OK;
 }
