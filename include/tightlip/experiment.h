@@ -129,6 +129,10 @@ bool tl_line_fit(const double *x, const double *y, size_t count, tl_line *out);
  * message), TL_ERR_PARSE. */
 TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
 
+/* Removes the plots and fits that stand in a results directory: of the group plot, and of every
+ * group plot_NAME whose script begins as those of tl_experiment_plot do. Errors: TL_ERR_MEMORY. */
+TL_MUST_USE tl_status tl_experiment_drop_plots(const char *directory, tl_error *err);
+
 /* How data.csv of a results directory compares with what its records give. */
 typedef struct {
     size_t rows;                  /* that the records give */

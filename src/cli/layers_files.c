@@ -178,6 +178,7 @@ tl_status layers_write(const layers_report *report, const tl_transformer *model,
     if (!s)
         s = write_text(directory, "manifest.json",
                        manifest ? json_dumps(manifest, JSON_INDENT(1)) : NULL, err);
+    if (!s) s = tl_experiment_drop_plots(directory, err);
     if (!s) s = tl_experiment_plot(directory, err);
     json_decref(manifest);
     return s;

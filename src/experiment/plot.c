@@ -56,14 +56,6 @@ static tl_status read_manifest(const char *path, json_t **manifest, tl_error *er
     return TL_OK;
 }
 
-static bool is_group(const char *key)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-
-    return strncmp(key, "plot", 4) == 0 && (key[4] == '\0' || key[4] == '_') && strlen(key) <= 64 &&
-           strspn(key, letters) == strlen(key);
-}
-
 /* Every plot before the first is drawn. */
 static tl_status check_groups(const json_t *manifest, const tl_table *table, const char *path,
                               tl_error *err)
@@ -74,7 +66,7 @@ static tl_status check_groups(const json_t *manifest, const tl_table *table, con
 
     json_object_foreach(config, group, plot)
     {
-        if (!s && is_group(group) && json_is_object(plot))
+        if (!s && tl_plot_is_group(group) && json_is_object(plot))
             s = tl_plot_check(plot, manifest, table, path, err);
     }
     return s;
@@ -203,7 +195,7 @@ tl_status tl_experiment_plot(const char *directory, tl_error *err)
     config = s ? NULL : json_object_get(manifest, "config");
     json_object_foreach(config, group, plot)
     {
-        if (!s && is_group(group) && json_is_object(plot))
+        if (!s && tl_plot_is_group(group) && json_is_object(plot))
             s = draw_group(directory, group, plot, &table, manifest, err);
     }
     tl_table_clear(&table);

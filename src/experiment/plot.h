@@ -43,6 +43,10 @@ typedef struct {
     uint64_t *draw;          /* owned; equal at points of the same seed and image; NULL: unknown */
 } tl_curve;
 
+/* Whether a key of a config is a plot: plot, or plot_NAME. */
+enum { TL_PLOT_GROUP_MOST = 64 };
+bool tl_plot_is_group(const char *key);
+
 /* Entries that a legend names; with more, bounds stay out. */
 enum { TL_LEGEND_MOST = 16 };
 

@@ -22,19 +22,16 @@ static tl_status write_text(const char *directory, const char *name, const char 
     return s;
 }
 
-/* Plots, fits and, of a shard, tables that an earlier run left: they do not show these records. */
+/* What an earlier run left: plots, fits and, of a shard, tables. They do not show these records. */
 static tl_status drop_older(const tl_run_options *options, tl_error *err)
 {
-    static const char *const names[] = {"plot.gp", "plot.svg", "plot.png", "fit.csv", "data.csv"};
-    const size_t count = sizeof names / sizeof *names - (options->shards == 0);
+    char *table = options->shards ? tl_results_path(options->directory, "data.csv") : NULL;
 
-    for (size_t i = 0; i < count; i++) {
-        char *path = tl_results_path(options->directory, names[i]);
-        if (!path) return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", options->directory);
-        (void)unlink(path);
-        free(path);
-    }
-    return TL_OK;
+    if (options->shards && !table)
+        return tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", options->directory);
+    if (table) (void)unlink(table);
+    free(table);
+    return tl_experiment_drop_plots(options->directory, err);
 }
 
 /* Everything that follows from the records. */
