@@ -31,6 +31,12 @@ Test(base, fail_fills_and_returns)
     cr_assert_eq(err.status, TL_ERR_SHAPE);
     cr_assert_str_eq(err.text, "a.json: row 3: expected 4, found 5");
     cr_assert_eq(tl_fail(NULL, TL_ERR_IO, "%d", 1), TL_ERR_IO);
+    cr_assert_eq(tl_fail_at(&err, "a.json", 3, 7, "no %s"), TL_ERR_PARSE);
+    cr_expect_str_eq(err.text, "a.json:3:7: no %s");
+    (void)tl_fail_at(&err, "a.json", 3, -1, "b");
+    cr_expect_str_eq(err.text, "a.json:3: b");
+    (void)tl_fail_at(&err, "a.json", -1, -1, "b");
+    cr_expect_str_eq(err.text, "a.json: b");
 }
 
 Test(base, fail_may_quote_the_text_it_replaces)

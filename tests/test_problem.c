@@ -25,11 +25,11 @@ typedef struct {
 
 static const row refused[] = {
     /* Malformed JSON, with the line. */
-    {"", TL_ERR_PARSE, "line 1"},
-    {"{\n\"schema\": ", TL_ERR_PARSE, "line 2"},
+    {"", TL_ERR_PARSE, ":1:"},
+    {"{\n\"schema\": ", TL_ERR_PARSE, ":2:"},
     {END("\"value\": 1") "x", TL_ERR_PARSE, "end of file expected"},
-    {END("\"value\": NaN"), TL_ERR_PARSE, "line 1"},
-    {END("\"value\": -Infinity"), TL_ERR_PARSE, "line 1"},
+    {END("\"value\": NaN"), TL_ERR_PARSE, ":1:"},
+    {END("\"value\": -Infinity"), TL_ERR_PARSE, ":1:"},
     {END("\"value\": 1e400"), TL_ERR_PARSE, "real number overflow"},
     {END("\"multiplicity\": [1, 99999999999999999999]"), TL_ERR_PARSE, "too big integer"},
     {END("\"value\": 1, \"value\": 1"), TL_ERR_PARSE, "duplicate object key"},

@@ -31,8 +31,8 @@ static const struct {
     size_t data_size;
     const char *fragment;
 } refused[] = {
-    {"", 0, "header: line 1"},
-    {"{", 0, "header: line 1"},
+    {"", 0, "header:1:"},
+    {"{", 0, "header:1:"},
     {"[]", 0, "header: expected an object"},
     {"{} x", 0, "end of file expected"},
     {"{}", 1, "expected 0 data bytes as the header says, found 1"},

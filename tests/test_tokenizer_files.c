@@ -33,7 +33,7 @@ static const struct {
     {",\"ab\":256", "a b", TL_OK, ""},
     {",\"ab\":256", "a b\r\n", TL_OK, ""},
     {"", "", TL_OK, ""},
-    {"{", "", TL_ERR_PARSE, "vocab.json: line 1"},
+    {"{", "", TL_ERR_PARSE, "vocab.json:1:"},
     {"{}", "", TL_ERR_PARSE, "expected an object of tokens and ids"},
     {"[]", "", TL_ERR_PARSE, "expected an object of tokens and ids"},
     {"{\"a\":0}", "", TL_ERR_PARSE, "expected a token for every byte, found none for 0x00"},
@@ -117,7 +117,7 @@ static const struct {
     {"[UNK]\n[CLS]\n[SEP]\na\nb\na\n", NULL, TL_ERR_PARSE, "token 'a' occurs twice, as 3 and 5"},
     {"[UNK]\n\xff\n", NULL, TL_ERR_PARSE, "expected UTF-8, found 0xff at byte 6"},
     {"[UNK]\n[CLS]\n[SEP]\n", "{\"do_lower_case\": 1}", TL_ERR_PARSE, "expected true or false"},
-    {"[UNK]\n[CLS]\n[SEP]\n", "[", TL_ERR_PARSE, "tokenizer_config.json: line 1"},
+    {"[UNK]\n[CLS]\n[SEP]\n", "[", TL_ERR_PARSE, "tokenizer_config.json:1:"},
     {"[UNK]\n[CLS]\n[SEP]\n", "[]", TL_ERR_PARSE, "expected an object"},
 };
 

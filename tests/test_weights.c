@@ -177,7 +177,7 @@ static const struct {
     tl_status status;
     const char *fragment;
 } refused[] = {
-    {"{", TL_ERR_PARSE, "line 1"},
+    {"{", TL_ERR_PARSE, ":1:"},
     {"{\"weight_map\":{}}", TL_ERR_PARSE, "expected an object \"weight_map\""},
     {"{\"weight_map\":[\"a\"]}", TL_ERR_PARSE, "expected an object \"weight_map\""},
     {MAP("\"a\":1"), TL_ERR_PARSE, "'a': expected the name of a file"},

@@ -47,6 +47,11 @@ const char *tl_status_text(tl_status status);
 tl_status tl_fail(tl_error *err, tl_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* TL_ERR_PARSE at a place of a text, as "path:line:column: text"; what is not above 0 is left out.
+ */
+tl_status tl_fail_at(tl_error *err, const char *path, long long line, long long column,
+                     const char *text);
+
 /* Puts "prefix: " before the text already in err, for callers that know the file or the place. */
 void tl_error_prefix(tl_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

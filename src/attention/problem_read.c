@@ -201,9 +201,7 @@ tl_status tl_problem_load_json(const char *path, json_t **root, tl_error *err)
                    ? tl_fail(err, TL_ERR_IO, "%s: reading failed: %s", path, strerror(in.reason))
                    : tl_fail(err, TL_ERR_LIMIT, "%s: expected at most 2^31 bytes", path);
     }
-    if (!*root)
-        return tl_fail(err, TL_ERR_PARSE, "%s: line %d, column %d: %s", path, error.line,
-                       error.column, error.text);
+    if (!*root) return tl_fail_at(err, path, error.line, error.column, error.text);
     return TL_OK;
 }
 

@@ -31,6 +31,14 @@ tl_status tl_fail(tl_error *err, tl_status status, const char *format, ...)
     return status;
 }
 
+tl_status tl_fail_at(tl_error *err, const char *path, long long line, long long column,
+                     const char *text)
+{
+    if (line <= 0) return tl_fail(err, TL_ERR_PARSE, "%s: %s", path, text);
+    if (column <= 0) return tl_fail(err, TL_ERR_PARSE, "%s:%lld: %s", path, line, text);
+    return tl_fail(err, TL_ERR_PARSE, "%s:%lld:%lld: %s", path, line, column, text);
+}
+
 void tl_error_prefix(tl_error *err, const char *format, ...)
 {
     if (!err) return;

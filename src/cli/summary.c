@@ -60,12 +60,10 @@ static tl_status add_record(tl_cli_summary *summary, const char *line, const cha
     json_error_t error;
     json_t *record = json_loads(line, JSON_REJECT_DUPLICATES, &error), *cell;
 
-    if (record == NULL)
-        return tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected one record, found: %s", path,
-                       number, error.text);
+    if (record == NULL) return tl_fail_at(err, path, (long long)number, error.column, error.text);
     if (!json_is_object(json_object_get(record, "variables"))) {
         json_decref(record);
-        return tl_fail(err, TL_ERR_PARSE, "%s: line %zu: expected variables", path, number);
+        return tl_fail_at(err, path, (long long)number, 0, "expected variables");
     }
     cell = summarise(record);
     const bool added = tl_cli_conjectures_add(summary->conjectures, record);

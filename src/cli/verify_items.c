@@ -130,8 +130,7 @@ static tl_status add_record(tl_cli_items *items, const results *from, const char
     json_t *witness = json_object_get(record, "witness");
 
     if (record == NULL) {
-        (void)tl_fail(&why, TL_ERR_PARSE, "%s: line %zu, column %d: %s", from->path, number,
-                      error.column, error.text);
+        (void)tl_fail_at(&why, from->path, (long long)number, error.column, error.text);
     } else if (!json_is_object(witness)) {
         items->bare++;
         json_decref(record);

@@ -22,7 +22,7 @@ static tl_status put_all(tl_buffer *b, const tl_csv_shape *shape, const char *re
         json_error_t where;
         json_t *record = json_loadb(line, size, JSON_REJECT_DUPLICATES, &where);
         if (!record)
-            return tl_fail(err, TL_ERR_PARSE, "cells.ndjson:%zu: %s", cell + 1, where.text);
+            return tl_fail_at(err, "cells.ndjson", (long long)cell + 1, where.column, where.text);
         tl_csv_rows(b, shape, record);
         if (ex) tl_csv_note(ex, record, cell, summary);
         json_decref(record);

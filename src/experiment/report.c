@@ -188,8 +188,7 @@ static tl_status put_records(tl_buffer *b, const json_t *manifest, const char *p
         json_t *record = json_loads(at, 0, &why);
         if (!record) {
             free(witnesses.text);
-            return tl_fail(err, TL_ERR_PARSE, "%s:%zu: expected a record, found %s", path, line,
-                           why.text);
+            return tl_fail_at(err, path, (long long)line, why.column, why.text);
         }
         put_row(b, &witnesses, variables, record, index, name);
         json_decref(record);

@@ -13,7 +13,5 @@ tl_status tl_json_parse(const char *text, size_t length, const char *where, json
         return tl_fail(err, TL_ERR_LIMIT, "%s: expected at most %zu values, found about %zu", where,
                        most, parts);
     *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    return *root ? TL_OK
-                 : tl_fail(err, TL_ERR_PARSE, "%s: line %d, column %d: %s", where, error.line,
-                           error.column, error.text);
+    return *root ? TL_OK : tl_fail_at(err, where, error.line, error.column, error.text);
 }

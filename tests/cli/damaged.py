@@ -295,7 +295,7 @@ def damaged_plots(program, tmp):
         yield drawn(said) + expect(said, call(program, "report", where, "-o", tmp / "page.html"), 2,
                                    err="manifest.json: " + said)
     (where / "manifest.json").write_text(manifest[:manifest.index("title")])
-    said = "manifest.json: line 5, column 2: "
+    said = "manifest.json:5:2: "
     yield drawn(said) + expect(said, call(program, "report", where, "-o", tmp / "page.html"), 2, err=said) + \
         expect(said, call(program, "merge", "-o", tmp / "joined", tmp / "given.cfg", where), 2, err=said)
     (where / "manifest.json").write_text(manifest)
