@@ -107,7 +107,7 @@ static void print_report(const report *r)
     tl_cli_print_setting(stdout, a->problem->layer, a->problem->measure, a->problem->domain,
                          a->from);
     printf("%-14s %s\n", "moves",
-           a->stay ? "inside the domain"
+           a->stay ? "inside the domain; only the slopes move and split do not ask for it"
                    : "anywhere; only far and neighbourhood ask where in the domain");
     print_at("move", s->move, "atoms move whole", NULL, 0);
     print_at("split", s->split, "copies of one atom part", NULL, 0);

@@ -17,7 +17,9 @@
       "budget: ||X' - X||_F <= E; several in rising order, each starting from the last one too")  \
     X(TOKEN, "token-budget", 0, POSITIVE, "B", NULL, 0, 0, NULL, "no token moves farther than B") \
     X(STAY, "stay", 0, FLAG, NULL, NULL, 0, 0, NULL,                                              \
-      "X' stays in the domain of the file; otherwise it may leave it")                            \
+      "tokens stay in the domain of the file; without it they may leave it")                      \
+    X(FREE, "free", 0, FLAG, NULL, NULL, 0, 0, NULL,                                              \
+      "a measure may leave the domain of the file; without it it stays there")                    \
     X(RESIDUAL, "residual", 0, FLAG, NULL, NULL, 0, 0, NULL, "F(X) = X + attention(X)")           \
     X(PARTS, "parts", 0, COUNT, "K", "2", 1, 100, NULL,                                           \
       "on a measure: parts that an atom may be split into; given, a sequence counts as one")      \
@@ -146,21 +148,41 @@ static tl_status write_perturbed(const tl_cli_attack *report, const char *path, 
     return status;
 }
 
+/* Masses instead of tokens. */
+static bool is_measure(const tl_cli_call *call, const tl_problem *p)
+{
+    return p->measure->n == 0 || call->value[ATTACK_PARTS].given;
+}
+
+/* Whether moves stay in the domain of the file. A measure does unless told otherwise: outside no
+ * bound covers it, and a share that goes far enough has no largest effect. */
+static tl_status set_rule(const tl_cli_call *call, tl_cli_attack *report, tl_error *err)
+{
+    const bool named = report->problem.domain != NULL, measure = is_measure(call, &report->problem);
+    const bool stay = call->value[ATTACK_STAY].given, leave = call->value[ATTACK_FREE].given;
+
+    if (stay && !named)
+        return tl_fail(err, TL_ERR_ARGUMENT, "--stay: %s: expected a domain, found none",
+                       call->operand[0]);
+    if (leave && (stay || !measure))
+        return tl_fail(err, TL_ERR_ARGUMENT, "--free: expected %s",
+                       stay ? "no --stay" : "a measure: tokens are free without it");
+    report->stay = stay || (measure && named && !leave);
+    return TL_OK;
+}
+
 static tl_status read_input(const tl_cli_call *call, tl_cli_attack *report, tl_error *err)
 {
     tl_problem *p = &report->problem;
     tl_status status = tl_model_read_problem(call->operand[0], p, err);
 
     report->from = "the file's";
+    if (status == TL_OK) status = set_rule(call, report, err);
     if (status != TL_OK || p->domain) return status;
-    if (report->stay)
-        return tl_fail(err, TL_ERR_ARGUMENT, "--stay: %s: expected a domain, found none",
-                       call->operand[0]);
     report->from = "a small ball about the tokens";
     return tl_domain_alloc_enclosing(&p->domain, p->measure->m, p->measure->d, p->measure->x, err);
 }
 
-/* Masses instead of tokens. */
 static tl_status attack_measure(tl_cli_call *call, const volatile int *stop,
                                 const tl_cli_attack *report, tl_error *err)
 {
@@ -210,8 +232,7 @@ static tl_status show(tl_cli_call *call, const tl_cli_attack *report, tl_error *
 static tl_status run_attack(tl_cli_call *call, tl_error *err)
 {
     const tl_cli_value *value = call->value;
-    tl_cli_attack report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0,
-                            .stay = value[ATTACK_STAY].given};
+    tl_cli_attack report = {.residual = value[ATTACK_RESIDUAL].given ? 1 : 0};
     tl_status status = read_budgets(value[ATTACK_EPSILON].text, &report, err);
 
     if (value[ATTACK_THREADS].given) omp_set_num_threads((int)value[ATTACK_THREADS].count);
@@ -219,7 +240,7 @@ static tl_status run_attack(tl_cli_call *call, tl_error *err)
     if (status == TL_OK) status = read_input(call, &report, err);
     if (status == TL_OK) {
         const volatile int *stop = tl_cli_interrupts_catch("", 0);
-        if (report.problem.measure->n == 0 || value[ATTACK_PARTS].given) {
+        if (is_measure(call, &report.problem)) {
             status = attack_measure(call, stop, &report, err);
         } else {
             status = attack_all(call, stop, &report, err);
@@ -244,13 +265,11 @@ const tl_cli_verb tl_cli_verb_attack = {
         "move apart. The ratio is the effect over E; beside it stands the least bound that covers "
         "the whole ball, of X + attention(X) with --residual. On a measure (masses, or --parts) "
         "distances are W_2 by exact optimal transport, atoms may be split, and the slopes of "
-        "whole, split and far moves are printed. Without --stay atoms and their shares may go "
-        "anywhere, as tokens may; with kind dot no ratio is then the largest, since a tiny share "
-        "far away can take over the attention, and no bound covers it. Exit code 3 where a ratio "
-        "found is above its bound. Interrupted, it reports and writes the budgets so far, the last "
-        "with "
-        "the best found by then, with exit "
-        "code 1.",
+        "whole, split and far moves are printed; it stays in the domain of the file. With --free, "
+        "or where the file names none, atoms and shares may go anywhere: with kind dot no ratio is "
+        "then the largest, since a tiny share far away can take over the attention, and no bound "
+        "covers it. Exit code 3 where a ratio found is above its bound. Interrupted, it reports "
+        "and writes the budgets so far, the last with the best found by then, with exit code 1.",
     .option = options,
     .options = ATTACK_COUNT,
     .least = 1,
