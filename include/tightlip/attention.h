@@ -138,6 +138,8 @@ TL_MUST_USE tl_status tl_measure_alloc(tl_measure **out, size_t m, size_t d, con
                                        tl_error *err);
 TL_MUST_USE tl_status tl_measure_copy(tl_measure **out, const tl_measure *mu);
 void tl_measure_free(tl_measure *mu);
+/* tokens: n x d, every copy next to the others of its atom; finite n alone. */
+void tl_measure_write_out(const tl_measure *mu, double *tokens);
 
 /* Whether the layer can act on the measure. Errors: TL_ERR_UNSUPPORTED (a mask, and a token is not
  * listed once; kind sigmoid in mean field, where its weights grow without end), TL_ERR_SHAPE (mask

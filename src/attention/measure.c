@@ -113,3 +113,10 @@ void tl_measure_free(tl_measure *mu)
     free(mu->count);
     free(mu);
 }
+
+void tl_measure_write_out(const tl_measure *mu, double *tokens)
+{
+    for (size_t k = 0; k < mu->m; k++)
+        for (uint64_t copy = 0; copy < mu->count[k]; copy++, tokens += mu->d)
+            memcpy(tokens, mu->x + k * mu->d, mu->d * sizeof *tokens);
+}

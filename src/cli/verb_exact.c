@@ -3,7 +3,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -127,11 +126,7 @@ static tl_status search_first(const tl_exact_problem *problem, double *start, do
     settings.stop = problem->stop;
     status = tl_search_run(&given, &settings, &result, NULL);
     if (status == TL_OK) {
-        const tl_measure *mu = result.measure;
-        double *to = start;
-        for (size_t k = 0; k < mu->m; k++)
-            for (uint64_t copy = 0; copy < mu->count[k]; copy++, to += mu->d)
-                memcpy(to, mu->x + k * mu->d, mu->d * sizeof *to);
+        tl_measure_write_out(result.measure, start);
         *found = result.norm.value;
     }
     tl_search_result_clear(&result);

@@ -2,7 +2,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_math.h>
 
@@ -18,14 +17,6 @@ static const double LOG_SLACK = 1e-9 / M_LN10, TRANSPORT = 1e-7;
 static double log10_or_none(double x)
 {
     return x > 0 ? log10(x) : -(double)INFINITY;
-}
-
-/* Every copy, next to the others of its atom. n: how many there are. */
-static void write_out(const tl_measure *mu, double *x)
-{
-    for (size_t k = 0; k < mu->m; k++)
-        for (uint64_t copy = 0; copy < mu->count[k]; copy++, x += mu->d)
-            memcpy(x, mu->x + k * mu->d, mu->d * sizeof *x);
 }
 
 static tl_status forward(const tl_layer *layer, size_t m, const double *x, const double *log_mass,
@@ -50,7 +41,7 @@ static tl_status check_moved(const json_t *attack, const tl_problem *problem, co
     tl_status status = x ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");
 
     if (status == TL_OK) {
-        write_out(problem->measure, x);
+        tl_measure_write_out(problem->measure, x);
         status = forward(layer, n, x, NULL, y, err);
     }
     if (status == TL_OK) status = forward(layer, n, moved, NULL, z, err);

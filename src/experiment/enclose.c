@@ -1,7 +1,6 @@
 /* Cells whose supremum over all inputs is enclosed: the group `exact`. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiment/modes.h"
 
@@ -64,13 +63,6 @@ tl_status tl_exact_check(const tl_bindings *b, const tl_cell *cell, tl_error *er
     return s ? tl_config_fail(ex, at, err, s, "%s", why.text) : TL_OK;
 }
 
-static void write_out(const tl_measure *mu, double *tokens)
-{
-    for (size_t k = 0; k < mu->m; k++)
-        for (uint64_t copy = 0; copy < mu->count[k]; copy++, tokens += mu->d)
-            memcpy(tokens, mu->x + k * mu->d, mu->d * sizeof *tokens);
-}
-
 tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *cell,
                            const tl_search_result *best, tl_supremum *out, tl_error *err)
 {
@@ -82,7 +74,7 @@ tl_status tl_supremum_find(const tl_experiment *ex, const tl_cell *cell,
     *out = (tl_supremum){.searched = best != NULL};
     if (best && !start) return tl_fail(err, TL_ERR_MEMORY, "out of memory");
     if (best) {
-        write_out(best->measure, start);
+        tl_measure_write_out(best->measure, start);
         problem.start = start;
         out->found = best->norm.value;
     }
