@@ -15,8 +15,8 @@ enum { LANES = 8, MOST = 40, COLS = TL_TOP_SMALL, ROOM = 2048 };
 /* Eight matrices and their starts; numbers of a lane stand LANES apart. */
 typedef struct {
     size_t rows, cols;
-    double M[LANES * MOST * MOST], v[LANES * COLS], u[LANES * MOST], sigma[LANES];
-    long long used[LANES], told[LANES];
+    _Alignas(64) double M[LANES * MOST * MOST], v[LANES * COLS], u[LANES * MOST], sigma[LANES];
+    _Alignas(64) long long used[LANES], told[LANES];
 } batch;
 
 /* What is known of one of them. */

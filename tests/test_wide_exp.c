@@ -15,7 +15,9 @@ static const double LEAST = -708, MOST = 700, UNITS = 1.5;
 
 WIDE_BODY void raise_body(double *x)
 {
-    wide_exp((wide8 *)x);
+    wide8 e = *(const wide8u *)x;
+    wide_exp(&e);
+    *(wide8u *)x = e;
 }
 WIDE_VARIANTS(raise, (double *x), (x))
 
@@ -23,7 +25,9 @@ typedef void variant(double *x);
 
 WIDE_BODY void lower_body(double *x)
 {
-    wide_log((wide8 *)x);
+    wide8 e = *(const wide8u *)x;
+    wide_log(&e);
+    *(wide8u *)x = e;
 }
 WIDE_VARIANTS(lower, (double *x), (x))
 

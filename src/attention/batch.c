@@ -61,8 +61,9 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
 {
     const size_t m = m_max, d = layer->d, md = m * d, mm = m * m, dd = d * d;
     const size_t room = tl_top_batch_room(md), stride = tl_top_batch_stride(md);
-    tl_batch *b = calloc(1, sizeof *b);
+    tl_batch *b = aligned_alloc(64, sizeof *b);
     if (!b) return NULL;
+    memset(b, 0, sizeof *b);
     b->l2 = layer->kind == TL_KIND_L2;
     const size_t only = b->l2 ? md : 0;
     const struct {

@@ -43,7 +43,7 @@ WIDE_BODY void read_all(tl_batch *b, const tl_batch_points *from, bool one)
     const wide8 low = SMALLEST - (wide8){0}, high = LARGEST - (wide8){0},
                 least = LEAST_SQUARE - (wide8){0}, unit = 1.0 - (wide8){0};
     const wide8l first = {-1};
-    wide8l atoms = *(const wide8l *)from->m;
+    wide8l atoms = *(const wide8lu *)from->m;
     wide8 largest = {0};
     if (one) atoms &= first; /* the others hold nothing */
     read_rows(one, md, from->x, b->x);

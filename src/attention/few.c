@@ -48,7 +48,7 @@ WIDE_BODY void hide(const tl_jacobian *J, size_t b, size_t end, size_t l, wide8 
     const wide8 never = (wide8){0} - HUGE_VAL;
     if (J->layer->mask == TL_MASK_CAUSAL) {
         const size_t before = l < 8 * b ? 0 : l - 8 * b < 8 ? l - 8 * b : 8;
-        const wide8l hidden = *(const wide8l *)(LANES + 8 - before);
+        const wide8l hidden = *(const wide8lu *)(LANES + 8 - before);
         wide_choose(&hidden, &never, logit, logit);
         return;
     }
@@ -65,7 +65,7 @@ WIDE_BODY void roots(tl_jacobian *J)
         wide_rest(few_tokens(J->m, b), alpha + 8 * b, alpha[0], root);
         *root = 0.5 * (*root - alpha[0]);
         wide_exp(root);
-        *(wide8 *)(J->lanes.inverse + 8 * b) = 1.0 / *root;
+        *(wide8u *)(J->lanes.inverse + 8 * b) = 1.0 / *root;
     }
 }
 
@@ -87,8 +87,8 @@ WIDE_BODY bool weigh(tl_jacobian *J, tl_head_state *s, size_t b, size_t end, wid
         weights_raise(&L[l], &top, &sum);
     }
     for (size_t i = 0; i < end; i++) s->ref[8 * b + i] = (size_t)ref[i];
-    const wide8 share = 1.0 / sum, of_root = share * *(const wide8 *)(t->root + 8 * b);
-    const wide8l used = *(const wide8l *)(LANES + 8 - end);
+    const wide8 share = 1.0 / sum, of_root = share * *(const wide8u *)(t->root + 8 * b);
+    const wide8l used = *(const wide8lu *)(LANES + 8 - end);
     for (size_t l = 0; l < m; l++) {
         pair[l].P = (wide8)((wide8l)(L[l] * share) & used);
         pair[l].R = (wide8)((wide8l)(L[l] * of_root * t->inverse[l]) & used);

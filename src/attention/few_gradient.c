@@ -46,7 +46,7 @@ WIDE_BODY void sides(const tl_jacobian *J, size_t b, size_t end, const few_sides
         if (!ga || (l % 8 < 7 && l + 1 < m)) continue;
         lanes_sums(raised, &sums);
         if (l % 8 == 7)
-            *(wide8 *)(ga + l - 7) += sums;
+            *(wide8u *)(ga + l - 7) += sums;
         else
             for (size_t k = 0; k <= l % 8; k++) ga[l - l % 8 + k] += sums[k];
     }
@@ -72,7 +72,7 @@ WIDE_BODY void gradient(size_t d, const tl_jacobian *J, const tl_head_state *s, 
         const few_pair *pair = few_pairs(J, b);
         few_refs refs = {{0}, {0}, {0}};
         few_columns(d, end, u + at, left);
-        for (size_t r = 0; r < d; r++) left[r] *= *(const wide8 *)(J->lanes.root + 8 * b);
+        for (size_t r = 0; r < d; r++) left[r] *= *(const wide8u *)(J->lanes.root + 8 * b);
         few_image_t(d, 1.0, s->head->V, left, value);
         few_columns(d, end, rows + at, right);
         for (size_t l = 0; l < m; l++) {

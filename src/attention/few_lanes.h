@@ -26,44 +26,55 @@ WIDE_BODY few_pair *few_pairs(const tl_jacobian *J, size_t b)
     return (few_pair *)(J->lanes.pairs + sizeof(few_pair) / sizeof(double) * b * J->m);
 }
 
+WIDE_BODY void few_read(size_t count, const double *a, wide8 *out)
+{
+    for (size_t i = 0; i < count; i++) out[i] = *(const wide8u *)(a + 8 * i);
+}
+
 /* Lane i of out_r is a_ir for `end` tokens, zero behind them. Here and below d is known to the
  * compiler. */
 WIDE_BODY void few_columns(size_t d, size_t end, const double *a, wide8 *out)
 {
     _Alignas(64) double lanes[8 * TL_FEW_WIDTH];
     if (d == 8 && end == 8) {
-        lanes_turn((const wide8 *)a, out);
+        wide8 from[8];
+        few_read(8, a, from);
+        lanes_turn(from, out);
         return;
     }
     if (d == 4 && end == 8) {
-        wide8 t[4];
-        lanes_turn_pairs((const wide8 *)a, t);
+        wide8 from[4], t[4];
+        few_read(4, a, from);
+        lanes_turn_pairs(from, t);
         for (size_t r = 0; r < 4; r += 2) {
             out[r] = LANES_EVEN(t[r / 2], t[r / 2 + 2]);
             out[r + 1] = LANES_ODD(t[r / 2], t[r / 2 + 2]);
         }
         return;
     }
-    for (size_t r = 0; r < d; r++) *(wide8 *)(lanes + 8 * r) = (wide8){0};
+    for (size_t r = 0; r < d; r++) *(wide8u *)(lanes + 8 * r) = (wide8){0};
     for (size_t i = 0; i < end; i++)
         for (size_t r = 0; r < d; r++) lanes[8 * r + i] = a[i * d + r];
-    for (size_t r = 0; r < d; r++) out[r] = *(const wide8 *)(lanes + 8 * r);
+    for (size_t r = 0; r < d; r++) out[r] = *(const wide8u *)(lanes + 8 * r);
 }
 
 /* And back. */
 WIDE_BODY void few_rows(size_t d, size_t end, const wide8 *a, double *out)
 {
     if (d == 8 && end == 8) {
-        lanes_turn(a, (wide8 *)out);
+        wide8 t[8];
+        lanes_turn(a, t);
+        for (size_t i = 0; i < 8; i++) *(wide8u *)(out + 8 * i) = t[i];
         return;
     }
     if (d == 4 && end == 8) {
-        wide8 t[4];
+        wide8 t[4], turned[4];
         for (size_t r = 0; r < 4; r += 2) {
             t[r / 2] = LANES_EVEN(a[r], a[r + 1]);
             t[r / 2 + 2] = LANES_ODD(a[r], a[r + 1]);
         }
-        lanes_turn_pairs(t, (wide8 *)out);
+        lanes_turn_pairs(t, turned);
+        for (size_t i = 0; i < 4; i++) *(wide8u *)(out + 8 * i) = turned[i];
         return;
     }
     for (size_t i = 0; i < end; i++)
@@ -74,9 +85,9 @@ WIDE_BODY void few_rows(size_t d, size_t end, const wide8 *a, double *out)
 WIDE_BODY void few_store(size_t end, const wide8 *a, double *out, size_t ld)
 {
     if (end == 8)
-        for (size_t i = 0; i < 8; i++) *(wide8 *)(out + i * ld) = a[i];
+        for (size_t i = 0; i < 8; i++) *(wide8u *)(out + i * ld) = a[i];
     else
-        for (size_t i = 0; i < end; i++) *(wide8 *)(out + i * ld) = a[i];
+        for (size_t i = 0; i < end; i++) *(wide8u *)(out + i * ld) = a[i];
 }
 
 /* Lane i of vector j to out_ij, vectors `step` and `end` rows ld apart. */

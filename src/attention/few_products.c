@@ -37,7 +37,7 @@ WIDE_BODY void apply(size_t d, const tl_jacobian *J, const tl_head_state *s, con
             few_gather(d, &weight, s->key + l * d, sum);
         }
         few_image(d, 1.0, s->head->V, sum, out);
-        for (size_t r = 0; r < d; r++) out[r] *= *(const wide8 *)(J->lanes.root + 8 * b);
+        for (size_t r = 0; r < d; r++) out[r] *= *(const wide8u *)(J->lanes.root + 8 * b);
         few_rows(d, end, out, psi + at);
     }
 }
@@ -54,7 +54,7 @@ WIDE_BODY void apply_t(size_t d, const tl_jacobian *J, const tl_head_state *s, c
         const size_t at = 8 * b * d, end = few_tokens(m, b);
         const few_pair *pair = few_pairs(J, b);
         few_columns(d, end, psi + at, w);
-        for (size_t r = 0; r < d; r++) w[r] *= *(const wide8 *)(root + 8 * b);
+        for (size_t r = 0; r < d; r++) w[r] *= *(const wide8u *)(root + 8 * b);
         few_image_t(d, 1.0, s->head->V, w, value);
         few_rows(d, end, value, values);
         wide8l at_ref = {0};

@@ -30,7 +30,7 @@ WIDE_BODY bool weights_row(const tl_jacobian *J, size_t i, double *restrict p, d
     wide_rest(rest, p + whole, -HUGE_VAL, &last);
     largest = last += z;
     for (size_t l = 0; l < whole; l += 8) {
-        z = *(wide8 *)(p + l) += *(const wide8 *)(alpha + l);
+        z = *(wide8u *)(p + l) += *(const wide8u *)(alpha + l);
         wide_largest(&z, &largest);
     }
     const double top = wide_top(&largest);
@@ -38,13 +38,17 @@ WIDE_BODY bool weights_row(const tl_jacobian *J, size_t i, double *restrict p, d
     *ref = 0;
     for (size_t l = rest; l-- > 0;) *ref = last[l] >= top ? whole + l : *ref;
     for (size_t l = whole; l-- > 0;) *ref = p[l] >= top ? l : *ref;
-    for (size_t l = 0; l < whole; l += 8) weights_raise((wide8 *)(p + l), &largest, &sum);
+    for (size_t l = 0; l < whole; l += 8) {
+        z = *(wide8u *)(p + l);
+        weights_raise(&z, &largest, &sum);
+        *(wide8u *)(p + l) = z;
+    }
     weights_raise(&last, &largest, &sum);
     const double total = wide_sum(&sum), share = 1.0 / total, of_root = share * root[i];
     for (size_t l = 0; l < whole; l += 8) {
-        z = *(wide8 *)(p + l);
-        *(wide8 *)(p + l) = z * share;
-        *(wide8 *)(r + l) = z * of_root * *(const wide8 *)(inverse + l);
+        z = *(wide8u *)(p + l);
+        *(wide8u *)(p + l) = z * share;
+        *(wide8u *)(r + l) = z * of_root * *(const wide8u *)(inverse + l);
     }
     for (size_t l = 0; l < rest; l++) {
         p[whole + l] = last[l] * share;

@@ -88,14 +88,14 @@ WIDE_BODY void multiply(pair *to, const pair *a, const pair *b)
 
 WIDE_BODY void load(pair *p, const double *hi, const double *lo)
 {
-    p->hi = *(const wide8 *)hi;
-    p->lo = *(const wide8 *)lo;
+    p->hi = *(const wide8u *)hi;
+    p->lo = *(const wide8u *)lo;
 }
 
 WIDE_BODY void store(double *hi, double *lo, const pair *p)
 {
-    *(wide8 *)hi = p->hi;
-    *(wide8 *)lo = p->lo;
+    *(wide8u *)hi = p->hi;
+    *(wide8u *)lo = p->lo;
 }
 
 WIDE_BODY void fill(pair *p, double hi, double lo)
@@ -122,8 +122,8 @@ WIDE_BODY void four_told(size_t n, const double *pack, const tl_certify_pairs *B
     for (size_t c = 0; c < stride; c += 8) {
         wide8 sum[4] = {{0}, {0}, {0}, {0}}, low[4] = {{0}, {0}, {0}, {0}};
         for (size_t k = 0; k < n; k++) {
-            const wide8 b = *(const wide8 *)(B->hi + k * stride + c), t = b * SPLIT;
-            const wide8 rest = *(const wide8 *)(B->lo + k * stride + c);
+            const wide8 b = *(const wide8u *)(B->hi + k * stride + c), t = b * SPLIT;
+            const wide8 rest = *(const wide8u *)(B->lo + k * stride + c);
             const wide8 b1 = t - (t - b), b2 = b - b1;
             for (int r = 0; r < 4; r++) {
                 const double *a = pack + 16 * k + 4 * r;

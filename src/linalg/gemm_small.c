@@ -21,9 +21,9 @@
             *c_r = s->beta == 0 ? s->alpha * sum[r] : s->alpha * sum[r] + s->beta * *c_r; \
         }                                                                                 \
     }
-TILE(tile_8x8, wide8, 8)
-TILE(tile_8x4, wide8, 4)
-TILE(tile_8x1, wide8, 1)
+TILE(tile_8x8, wide8u, 8)
+TILE(tile_8x4, wide8u, 4)
+TILE(tile_8x1, wide8u, 1)
 TILE(tile_4x4, wide4, 4)
 TILE(tile_4x1, wide4, 1)
 TILE(tile_2x4, wide2, 4)
@@ -90,7 +90,7 @@ WIDE_BODY void ordered_body(const tl_small_product *given)
         const vector all = (even + odd) + rest;                                 \
         *c = s->beta == 0 ? s->alpha * all : s->alpha * all + s->beta * *c;     \
     }
-DOTS(dots_8, wide8)
+DOTS(dots_8, wide8u)
 DOTS(dots_4, wide4)
 DOTS(dots_2, wide2)
 #undef DOTS

@@ -11,7 +11,7 @@ WIDE_BODY void some_rows(size_t count, size_t cols, const double *M, const doubl
     size_t j = 0;
     for (; j + 8 <= cols; j += 8)
         for (size_t k = 0; k < count; k++)
-            sum[k] += *(const wide8 *)(M + k * cols + j) * *(const wide8 *)(x + j);
+            sum[k] += *(const wide8u *)(M + k * cols + j) * *(const wide8u *)(x + j);
     for (; j < cols; j++)
         for (size_t k = 0; k < count; k++) rest[k] += M[k * cols + j] * x[j];
     for (size_t k = 0; k < count; k++) y[k] = wide_sum(&sum[k]) + rest[k];
@@ -34,12 +34,13 @@ WIDE_BODY void some_columns(size_t rows, size_t cols, size_t count, const double
     size_t i = 0;
     for (; i + 2 <= rows; i += 2)
         for (size_t k = 0; k < count; k++) {
-            even[k] += y[i] * *(const wide8 *)(M + i * cols + 8 * k);
-            odd[k] += y[i + 1] * *(const wide8 *)(M + (i + 1) * cols + 8 * k);
+            even[k] += y[i] * *(const wide8u *)(M + i * cols + 8 * k);
+            odd[k] += y[i + 1] * *(const wide8u *)(M + (i + 1) * cols + 8 * k);
         }
     for (; i < rows; i++)
-        for (size_t k = 0; k < count; k++) even[k] += y[i] * *(const wide8 *)(M + i * cols + 8 * k);
-    for (size_t k = 0; k < count; k++) *(wide8 *)(x + 8 * k) = even[k] + odd[k];
+        for (size_t k = 0; k < count; k++)
+            even[k] += y[i] * *(const wide8u *)(M + i * cols + 8 * k);
+    for (size_t k = 0; k < count; k++) *(wide8u *)(x + 8 * k) = even[k] + odd[k];
 }
 
 WIDE_BODY void apply_t_body(size_t rows, size_t cols, const double *M, const double *y, double *x)

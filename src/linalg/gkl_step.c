@@ -38,8 +38,8 @@ WIDE_BODY void dots(size_t n, size_t count, const double *Q, const double *x, do
     size_t i = 0;
     _Pragma("GCC unroll 2") for (; i + 8 <= n; i += 8)
     {
-        const wide8 here = *(const wide8 *)(x + i);
-        for (size_t j = 0; j < count; j++) sum[j] += *(const wide8 *)(Q + j * n + i) * here;
+        const wide8 here = *(const wide8u *)(x + i);
+        for (size_t j = 0; j < count; j++) sum[j] += *(const wide8u *)(Q + j * n + i) * here;
     }
     for (; i < n; i++)
         for (size_t j = 0; j < count; j++) rest[j] += Q[j * n + i] * x[i];
@@ -55,9 +55,9 @@ WIDE_BODY void subtract(size_t n, size_t count, const double *Q, const double *c
     size_t i = 0;
     _Pragma("GCC unroll 2") for (; i + 8 <= n; i += 8)
     {
-        wide8 here = *(wide8 *)(x + i);
-        for (size_t j = 0; j < count; j++) here -= coef[j] * *(const wide8 *)(Q + j * n + i);
-        *(wide8 *)(x + i) = here;
+        wide8 here = *(wide8u *)(x + i);
+        for (size_t j = 0; j < count; j++) here -= coef[j] * *(const wide8u *)(Q + j * n + i);
+        *(wide8u *)(x + i) = here;
         sum += here * here;
     }
     for (; i < n; i++) {

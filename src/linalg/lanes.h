@@ -12,7 +12,7 @@
 #define LANES(d, statement)                                                              \
     do {                                                                                 \
         if ((d) == 8) {                                                                  \
-            LANES_OF(wide8, 0, statement);                                               \
+            LANES_OF(wide8u, 0, statement);                                              \
         } else if ((d) == 4) {                                                           \
             LANES_OF(wide4, 0, statement);                                               \
         } else if ((d) == 2) {                                                           \

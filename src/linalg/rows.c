@@ -28,7 +28,7 @@ typedef float wide16f __attribute__((vector_size(64), aligned(4), may_alias));
             for (; j < cols; j++) t_i[j] = p_i[j] * (t_i[j] - mean);                              \
         }                                                                                         \
     }
-TANGENT(tangent_body, double, wide8, 8)
+TANGENT(tangent_body, double, wide8u, 8)
 TANGENT(tangent_single_body, float, wide16f, 16)
 #undef TANGENT
 
@@ -57,9 +57,9 @@ WIDE_BODY void powers_body(size_t n, const double *x, double shift, double *out,
     wide8 sum = {0}, e;
     size_t j = 0;
     for (; j + 8 <= n; j += 8) {
-        e = *(const wide8 *)(x + j) - shift;
+        e = *(const wide8u *)(x + j) - shift;
         wide_exp(&e);
-        if (out) *(wide8 *)(out + j) = e;
+        if (out) *(wide8u *)(out + j) = e;
         sum += e;
     }
     if (j < n) {

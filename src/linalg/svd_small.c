@@ -20,9 +20,9 @@ enum { ROOM = 2 * TL_SVD_SMALL * TL_SVD_SMALL };
 WIDE_BODY void rotate(size_t count, double c, double s, double *x, double *y)
 {
     for (size_t r = 0; r + 8 <= count; r += 8) {
-        const wide8 x_r = *(const wide8 *)(x + r), y_r = *(const wide8 *)(y + r);
-        *(wide8 *)(x + r) = c * x_r - s * y_r;
-        *(wide8 *)(y + r) = s * x_r + c * y_r;
+        const wide8 x_r = *(const wide8u *)(x + r), y_r = *(const wide8u *)(y + r);
+        *(wide8u *)(x + r) = c * x_r - s * y_r;
+        *(wide8u *)(y + r) = s * x_r + c * y_r;
     }
     if (count == 4) {
         const wide4 x_r = *(const wide4 *)x, y_r = *(const wide4 *)y;

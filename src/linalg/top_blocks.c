@@ -82,7 +82,7 @@ WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row
     wide8 *F = t->F[r][r], x = *top_block(t->x, r), own[8];
     _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++)
     {
-        own[k] = *(const wide8 *)(ONE + 8 - k);
+        own[k] = *(const wide8u *)(ONE + 8 - k);
         row[k] -= s * own[k];
     }
     double pivot = row[0][0];
@@ -91,7 +91,7 @@ WIDE_BODY bool pivots(top_state *t, double s, double scale, size_t r, wide8 *row
         if (k == count) break;
         if (!(pivot < 0.0)) return false;
         const double over = 1.0 / pivot, *below = (const double *)(F + k);
-        F[k] = (wide8)((wide8l)(row[k] * over) & *(const wide8l *)(BEHIND + 7 - k));
+        F[k] = (wide8)((wide8l)(row[k] * over) & *(const wide8lu *)(BEHIND + 7 - k));
         inverse[k] = over;
         all *= -pivot * scale;
         x -= x[k] * F[k];

@@ -11,7 +11,7 @@ static const long long FIRST[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 WIDE_BODY void read(const double *x, const double *end, wide8 *out)
 {
     if (x + 8 <= end) {
-        *out = *(const wide8 *)x;
+        *out = *(const wide8u *)x;
     } else if (x + 4 == end) {
         const wide4 last = *(const wide4 *)x;
         *out = (wide8){last[0], last[1], last[2], last[3], 0, 0, 0, 0};
@@ -24,7 +24,7 @@ WIDE_BODY void read(const double *x, const double *end, wide8 *out)
 WIDE_BODY void add_outer(size_t count, const double *a, const double *b, top_tile *sum)
 {
     wide8 here[2];
-    for (size_t z = 0; z < count; z++) here[z] = *(const wide8 *)(b + 8 * z);
+    for (size_t z = 0; z < count; z++) here[z] = *(const wide8u *)(b + 8 * z);
     _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++)
     {
         for (size_t z = 0; z < count; z++) sum[z][r] += a[r] * here[z];
@@ -36,7 +36,7 @@ WIDE_BODY void add_outer(size_t count, const double *a, const double *b, top_til
 WIDE_BODY void put(top_state *t, size_t b, size_t c, wide8 *sum)
 {
     if (8 * c + 8 > t->n) {
-        const wide8l used = *(const wide8l *)(FIRST + 8 - top_count(t, c));
+        const wide8l used = *(const wide8lu *)(FIRST + 8 - top_count(t, c));
         for (size_t r = 0; r < 8; r++)
             sum[r] = r < top_count(t, b) ? (wide8)((wide8l)sum[r] & used) : (wide8){0};
     }
@@ -100,14 +100,15 @@ WIDE_BODY void image_body(top_state *t, size_t rows, const double *M, double *u,
     double rest = 0.0;
     const double *end = M + rows * n;
     for (; rows >= 8 && M + 7 * n + 8 * t->blocks <= end; rows -= 8, M += 8 * n, u += 8) {
-        wide8 sum[8] = {0};
+        wide8 sum[8] = {0}, image;
         for (size_t b = 0; b < t->blocks; b++) {
             const wide8 v = *top_block(t->v, b);
             _Pragma("GCC unroll 8") for (size_t r = 0; r < 8; r++) sum[r] +=
-                *(const wide8 *)(M + r * n + 8 * b) * v;
+                *(const wide8u *)(M + r * n + 8 * b) * v;
         }
-        lanes_sums(sum, (wide8 *)u);
-        squares += *(wide8 *)u * *(wide8 *)u;
+        lanes_sums(sum, &image);
+        *(wide8u *)u = image;
+        squares += image * image;
     }
     for (; rows; rows--, M += n, u++) {
         double sum = 0.0;

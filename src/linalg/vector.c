@@ -15,19 +15,19 @@ WIDE_VARIANTS(dot, (size_t n, const double *x, const double *y, double *sum), (n
 
 /* statement(type) at i for every part of n numbers: whole vectors, which whoever reads them next
  * finds in one piece, and what is left in fewer and fewer numbers. */
-#define BY_PARTS(n, statement)                         \
-    do {                                               \
-        size_t i = 0;                                  \
-        for (; i + 8 <= (n); i += 8) statement(wide8); \
-        if ((n)&4) {                                   \
-            statement(wide4);                          \
-            i += 4;                                    \
-        }                                              \
-        if ((n)&2) {                                   \
-            statement(wide2);                          \
-            i += 2;                                    \
-        }                                              \
-        if ((n)&1) statement(double);                  \
+#define BY_PARTS(n, statement)                          \
+    do {                                                \
+        size_t i = 0;                                   \
+        for (; i + 8 <= (n); i += 8) statement(wide8u); \
+        if ((n)&4) {                                    \
+            statement(wide4);                           \
+            i += 4;                                     \
+        }                                               \
+        if ((n)&2) {                                    \
+            statement(wide2);                           \
+            i += 2;                                     \
+        }                                               \
+        if ((n)&1) statement(double);                   \
     } while (0)
 
 WIDE_BODY void axpy_body(size_t n, double a, const double *restrict x, double *restrict y)
@@ -52,7 +52,7 @@ WIDE_BODY void largest_body(size_t n, const double *x, double *most)
     wide8 top = {0};
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        const wide8 part = *(const wide8 *)(x + i), size = (wide8)((wide8l)part & LLONG_MAX);
+        const wide8 part = *(const wide8u *)(x + i), size = (wide8)((wide8l)part & LLONG_MAX);
         wide_largest(&size, &top);
     }
     *most = wide_top(&top);

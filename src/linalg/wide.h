@@ -10,9 +10,13 @@
 
 #include <stddef.h>
 
-typedef double wide8 __attribute__((vector_size(64), aligned(8), may_alias));
-typedef long long wide8l __attribute__((vector_size(64), aligned(8), may_alias)); /* masks */
-typedef unsigned long long wide8ul __attribute__((vector_size(64), aligned(8), may_alias));
+/* Each in a line of the cache: what lies across two takes twice as long. */
+typedef double wide8 __attribute__((vector_size(64), may_alias));
+typedef long long wide8l __attribute__((vector_size(64), may_alias)); /* masks */
+typedef unsigned long long wide8ul __attribute__((vector_size(64), may_alias));
+/* Eight numbers of a row, wherever it begins; read and written as *(wide8u *)x alone. */
+typedef double wide8u __attribute__((vector_size(64), aligned(8), may_alias));
+typedef long long wide8lu __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double wide4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double wide2 __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -63,7 +67,7 @@ WIDE_BODY void wide_rest(size_t n, const double *x, double behind, wide8 *out)
 {
     double rest[8];
     for (size_t l = 0; l < 8; l++) rest[l] = l < n ? x[l] : behind;
-    *out = *(const wide8 *)rest;
+    *out = *(const wide8u *)rest;
 }
 
 /* sum_i a_i b_i in the order of vec_dot. */
@@ -71,7 +75,7 @@ WIDE_BODY double wide_dot(size_t n, const double *a, const double *b)
 {
     wide8 sum = {0};
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i) * *(const wide8 *)(b + i);
+    for (; i + 8 <= n; i += 8) sum += *(const wide8u *)(a + i) * *(const wide8u *)(b + i);
     if (i + 4 <= n) {
         const wide4 t = *(const wide4 *)(a + i) * *(const wide4 *)(b + i);
         sum += (wide8){t[0], t[1], t[2], t[3], 0, 0, 0, 0};
@@ -87,7 +91,8 @@ WIDE_BODY double wide_about(size_t n, const double *a, const double *b, double o
 {
     wide8 sum = {0};
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i) * (*(const wide8 *)(b + i) - origin);
+    for (; i + 8 <= n; i += 8)
+        sum += *(const wide8u *)(a + i) * (*(const wide8u *)(b + i) - origin);
     double rest = 0;
     for (; i < n; i++) rest += a[i] * (b[i] - origin);
     return n < 8 ? rest : wide_sum(&sum) + rest;
@@ -97,7 +102,7 @@ WIDE_BODY double wide_total(size_t n, const double *a)
 {
     wide8 sum = {0};
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) sum += *(const wide8 *)(a + i);
+    for (; i + 8 <= n; i += 8) sum += *(const wide8u *)(a + i);
     double rest = 0;
     for (; i < n; i++) rest += a[i];
     return n < 8 ? rest : wide_sum(&sum) + rest;

@@ -35,8 +35,8 @@ void tl_curvature_forget(tl_curvature *c)
 WIDE_BODY void turn(size_t by, const wide8 *x, wide8 *out)
 {
     double twice[2 * LANES];
-    *(wide8 *)twice = *(wide8 *)(twice + LANES) = *x;
-    *out = *(const wide8 *)(twice + by);
+    *(wide8u *)twice = *(wide8u *)(twice + LANES) = *x;
+    *out = *(const wide8u *)(twice + by);
 }
 
 /* The products of x with all rows, the latest last. */
@@ -45,9 +45,10 @@ WIDE_BODY void products(const tl_curvature *c, const double *rows, const double 
     const size_t stride = c->stride;
     wide8 sum[PAIRS] = {{0}};
     for (size_t j = 0; j < stride; j += LANES) {
-        const wide8 part = *(const wide8 *)(x + j);
+        const wide8 part = *(const wide8u *)(x + j);
 #pragma GCC unroll 8
-        for (size_t i = 0; i < PAIRS; i++) sum[i] += *(const wide8 *)(rows + i * stride + j) * part;
+        for (size_t i = 0; i < PAIRS; i++)
+            sum[i] += *(const wide8u *)(rows + i * stride + j) * part;
     }
     lanes_sums(sum, out);
     turn(c->next, out, out);
@@ -57,8 +58,8 @@ WIDE_BODY void products(const tl_curvature *c, const double *rows, const double 
 WIDE_BODY void move_up(double *table, const wide8 *last)
 {
     for (size_t j = 0; j + 1 < PAIRS; j++)
-        *(wide8 *)(table + j * PAIRS) = *(const wide8 *)(table + (j + 1) * PAIRS + 1);
-    *(wide8 *)(table + (PAIRS - 1) * PAIRS) = *last;
+        *(wide8u *)(table + j * PAIRS) = *(const wide8u *)(table + (j + 1) * PAIRS + 1);
+    *(wide8u *)(table + (PAIRS - 1) * PAIRS) = *last;
 }
 
 WIDE_BODY void learn_body(tl_curvature *c, const double *y)
@@ -81,7 +82,7 @@ WIDE_BODY void pair_body(size_t stride, const double *x, const double *y, double
 {
     wide8 xx = {0}, xy = {0}, yy = {0};
     for (size_t j = 0; j < stride; j += LANES) {
-        const wide8 a = *(const wide8 *)(x + j), b = *(const wide8 *)(y + j);
+        const wide8 a = *(const wide8u *)(x + j), b = *(const wide8u *)(y + j);
         xx += a * a;
         xy += a * b;
         yy += b * b;
@@ -120,7 +121,7 @@ WIDE_BODY double coefficients(const tl_curvature *c, const wide8 *of_sg, const w
     const double gamma = SY[PAIRS * PAIRS - 1] / YY[PAIRS * PAIRS - 1];
     double sg[PAIRS] = {0}, alpha[PAIRS] = {0}, left[PAIRS] = {0}, share[PAIRS] = {0};
     wide8 rest = *of_yg;
-    *(wide8 *)sg = *of_sg;
+    *(wide8u *)sg = *of_sg;
 #pragma GCC unroll 8
     for (size_t i = PAIRS; i-- > 0;) {
         double along = sg[i];
@@ -129,8 +130,8 @@ WIDE_BODY double coefficients(const tl_curvature *c, const wide8 *of_sg, const w
         alpha[i] = along * inverse[i];
     }
 #pragma GCC unroll 8
-    for (size_t j = 0; j < PAIRS; j++) rest -= alpha[j] * *(const wide8 *)(YY + j * PAIRS);
-    *(wide8 *)left = gamma * rest;
+    for (size_t j = 0; j < PAIRS; j++) rest -= alpha[j] * *(const wide8u *)(YY + j * PAIRS);
+    *(wide8u *)left = gamma * rest;
 #pragma GCC unroll 8
     for (size_t i = 0; i < PAIRS; i++) {
         double along = left[i];
@@ -138,8 +139,8 @@ WIDE_BODY double coefficients(const tl_curvature *c, const wide8 *of_sg, const w
         for (size_t j = 0; j < i; j++) along += share[j] * SY[i * PAIRS + j];
         share[i] = alpha[i] - along * inverse[i];
     }
-    *of_y = -gamma * *(const wide8 *)alpha;
-    *of_s = *(const wide8 *)share;
+    *of_y = -gamma * *(const wide8u *)alpha;
+    *of_s = *(const wide8u *)share;
     return gamma;
 }
 
@@ -147,20 +148,21 @@ WIDE_BODY void step_body(const tl_curvature *c, const double *g, double *step)
 {
     const size_t stride = c->stride, back = (PAIRS - c->next) % PAIRS;
     wide8 sg, yg, of_y, of_s;
-    double y[PAIRS], s[PAIRS];
+    wide8 y_lanes, s_lanes;
+    const double *y = (const double *)&y_lanes, *s = (const double *)&s_lanes;
     products(c, c->S, g, &sg);
     products(c, c->Y, g, &yg);
     const double gamma = coefficients(c, &sg, &yg, &of_y, &of_s);
-    turn(back, &of_y, (wide8 *)y);
-    turn(back, &of_s, (wide8 *)s);
+    turn(back, &of_y, &y_lanes);
+    turn(back, &of_s, &s_lanes);
     for (size_t j = 0; j < stride; j += LANES) {
-        wide8 even = gamma * *(const wide8 *)(g + j), odd = {0};
+        wide8 even = gamma * *(const wide8u *)(g + j), odd = {0};
 #pragma GCC unroll 8
         for (size_t i = 0; i < PAIRS; i++) {
-            even += y[i] * *(const wide8 *)(c->Y + i * stride + j);
-            odd += s[i] * *(const wide8 *)(c->S + i * stride + j);
+            even += y[i] * *(const wide8u *)(c->Y + i * stride + j);
+            odd += s[i] * *(const wide8u *)(c->S + i * stride + j);
         }
-        *(wide8 *)(step + j) = even + odd;
+        *(wide8u *)(step + j) = even + odd;
     }
 }
 WIDE_VARIANTS(step, (const tl_curvature *c, const double *g, double *step), (c, g, step))

@@ -214,19 +214,23 @@ WIDE_VARIANTS(registers, (bound_lanes * t), (t))
 
 WIDE_BODY void exponentials_body(double *x, size_t count)
 {
-    for (size_t i = 0; i < count; i += 8) wide_exp((wide8 *)(x + i));
+    for (size_t i = 0; i < count; i += 8) {
+        wide8 e = *(const wide8u *)(x + i);
+        wide_exp(&e);
+        *(wide8u *)(x + i) = e;
+    }
 }
 WIDE_VARIANTS(exponentials, (double *x, size_t count), (x, count))
 
 /* Every one waits for the one before. */
 WIDE_BODY void exponential_body(double *x, size_t count)
 {
-    wide8 z = *(wide8 *)x;
+    wide8 z = *(wide8u *)x;
     for (size_t i = 0; i < count; i++) {
         z = -z;
         wide_exp(&z);
     }
-    *(wide8 *)x = z;
+    *(wide8u *)x = z;
 }
 WIDE_VARIANTS(exponential, (double *x, size_t count), (x, count))
 
