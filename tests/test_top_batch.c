@@ -7,6 +7,7 @@
 #include "linalg/top_batch.h"
 #include "linalg/top_lanes_batch.h"
 #include "support/draws.h"
+#include "support/unit_triples.h"
 #include "support/wide_variants.h"
 #include "tightlip/linalg.h"
 
@@ -59,25 +60,25 @@ static void put(batch *b, size_t lane, const matrix *m, const double *start)
 
 #define PARAMETERS                                                                         \
     (size_t rows, size_t cols, const wide8 *M, const wide8l *used, size_t least, wide8 *u, \
-     wide8 *v, wide8 *sigma, wide8l *told, wide8 *work)
+     wide8 *v, wide8 *top, wide8l *told, wide8 *work)
 typedef void method PARAMETERS;
 
 WIDE_BODY void triples_body PARAMETERS
 {
-    lanes_batch(rows, cols, M, used, least, u, v, sigma, told, work);
+    lanes_batch(rows, cols, M, used, least, u, v, top, told, work);
 }
-WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, least, u, v, sigma, told, work))
+WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, least, u, v, top, told, work))
 
 /* work begins as what a sum would show. */
 static void run_by(method *by, batch *b)
 {
-    static const wide8 blank = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     static wide8 work[ROOM];
     const size_t room = tl_top_batch_room(b->cols);
     cr_assert_leq(room, (size_t)ROOM);
-    for (size_t i = 0; i < ROOM; i++) work[i] = blank;
+    for (size_t i = 0; i < ROOM; i++) work[i] = (wide8){0} + (double)NAN;
     by(b->rows, b->cols, (const wide8 *)b->M, (const wide8l *)b->used, 1, (wide8 *)b->u,
        (wide8 *)b->v, (wide8 *)b->sigma, (wide8l *)b->told, work);
+    unit_triples(b->rows, b->cols, (wide8 *)b->u, (wide8 *)b->v, (wide8 *)b->sigma);
     cr_expect(isnan(work[room][0]), "more work than tl_top_batch_room");
 }
 

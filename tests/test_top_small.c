@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "linalg/top_batch.h"
+#include "support/unit_triples.h"
 #include "tightlip/linalg.h"
 #include "tightlip/rng.h"
 
@@ -140,6 +141,7 @@ Test(top_small, columns_that_hardly_meet)
         for (size_t i = 0; i < 4; i++) lanes[i] = M[i] - (wide8){0};
         cr_assert_leq(tl_top_batch_room(2), 64u);
         tl_top_batch(2, 2, lanes, &used, 1, left, right, &top, &told, work);
+        unit_triples(2, 2, left, right, &top);
         cr_expect(told[0] && fabs(top[0] - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g in lanes", e,
                   top[0] - 1);
     }
@@ -169,6 +171,7 @@ Test(top_small, lanes_of_which_nothing_is_left)
             double right;
             cr_assert_eq(tl_top_small(n, n, dense, left, top, &right, &rounds), TL_OK);
             tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
+            unit_triples(n, n, u, v, &sigma);
             for (size_t l = 0; l < 8 && e; l++)
                 cr_expect(told[l] && fabs(sigma[l] / right - 1) <= 1e-13, "%zu, 1e%d: off by %g", n,
                           -8 * e - (int)l, sigma[l] / right - 1);
@@ -192,6 +195,7 @@ static void from_below(size_t n, size_t at, size_t k, double entry, bool cold)
     const tl_status status = tl_top_small(n, n, dense, left, right, &top, &rounds);
     cr_expect(status || fabs(top - norm) <= 1e-15, "%zu, %zu like %zu: %g", n, at, k, top);
     tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
+    unit_triples(n, n, u, v, &sigma);
     cr_expect(!told[0] || fabs(sigma[0] - norm) <= 1e-15, "%zu, %zu like %zu: %g in lanes", n, at,
               k, sigma[0]);
 }
@@ -227,6 +231,7 @@ Test(top_small, lanes_whose_residual_is_rounding)
                 M[1][l] = M[n][l] = q[l];
             }
             tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
+            unit_triples(n, n, u, v, &sigma);
             for (size_t l = 0; l < 8; l++) seen += told[l] != 0;
             for (size_t l = 0; l < 8; l++)
                 cr_expect(!told[l] || fabs(sigma[l] / (1 + q[l]) - 1) <= 1e-12,

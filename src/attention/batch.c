@@ -4,19 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/batch_lanes.h"
+#include "attention/batch_ends.h"
 #include "attention/few.h"
 #include "linalg/top_batch.h"
-#include "linalg/wide_exp.h"
 
 #pragma STDC FP_CONTRACT ON
-
-/* Of sums of fourth powers: smaller ones have lost terms. And what d^3 products lose by rounding.
- */
-static const double LEAST = 1e-280, ROUNDING = 1e-12;
-
-/* Lanes whose top pairs are worth M'M. */
-enum { MANY = 6 };
 
 /* Kind l2 of width d, one head. */
 static bool takes_l2(const tl_layer *layer)
@@ -65,14 +57,15 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     if (!b) return NULL;
     memset(b, 0, sizeof *b);
     b->l2 = layer->kind == TL_KIND_L2;
-    const size_t only = b->l2 ? md : 0;
+    const size_t only = b->l2 ? md : 0, kept = mm * d < BATCH_KEPT ? mm * d : BATCH_KEPT;
     const struct {
         wide8 **part;
         size_t size;
     } parts[] = {{&b->x, md},          {&b->alpha, m},
                  {&b->present, m},     {&b->A, dd},
                  {&b->V, dd},          {&b->q, md},
-                 {&b->key, md},        {&b->val, md},
+                 {&b->off, md},        {&b->key, only},
+                 {&b->centred, kept},  {&b->cross, md * d},
                  {&b->P, mm},          {&b->R, mm},
                  {&b->M, md * stride}, {&b->S, md * d},
                  {&b->split, m},       {&b->u, md},
@@ -95,6 +88,7 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
         *parts[i].part = next;
         next += parts[i].size;
     }
+    if (!b->l2) b->key = b->off;
     void *masks = next;
     b->first = masks;
     b->layer = layer;
@@ -107,30 +101,14 @@ tl_batch *tl_batch_alloc(const tl_layer *layer, size_t m_max)
     return b;
 }
 
-WIDE_BODY void compare_body(tl_batch *b, const wide8l *told)
-{
-    const wide8 square = b->sigma * b->sigma, none = (wide8){0} + (double)NAN;
-    wide8 most = (wide8){0} + LEAST, value = b->sigma;
-    b->limit = square * square * (1.0 - ROUNDING);
-    for (size_t k = 0; k < b->m; k++) most += b->split[k];
-    b->good &= *told & (b->sigma > (wide8){0}) & (b->sigma < (wide8){0} + HUGE_VAL);
-    const wide8l near = b->good & ~(most < b->limit);
-    b->below = !wide_any(&near);
-    wide_log(&value);
-    wide_choose(&b->good, &value, &none, &b->log_norm);
-}
-WIDE_VARIANTS(compare, (tl_batch * b, const wide8l *told), (b, told))
-
 void tl_batch_norms(tl_batch *b, const tl_batch_points *points)
 {
-    wide8l told;
-    tl_batch_read(b, points);
-    const size_t md = b->m * b->d;
-    tl_batch_all_blocks(b);
-    tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->sigma, &told, b->work);
-    WIDE_CALL(compare, (b, &told));
-    if (points->slopes) tl_batch_all_sides(b);
-    tl_batch_write(b, points);
+    tl_batch_points room;
+    const tl_batch_points *rows = tl_batch_rows(b, points, &room);
+    b->written = false;
+    if (!tl_batch_whole(b, rows)) tl_batch_steps(b, rows);
+    if (!b->written) tl_batch_write(b, points);
+    b->turned = points->turned;
 }
 
 const double *tl_batch_log_norms(const tl_batch *b)
@@ -141,7 +119,7 @@ const double *tl_batch_log_norms(const tl_batch *b)
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k)
 {
     const double most = ((const double *)&b->split[k])[lane];
-    return !((most > LEAST ? most : LEAST) < ((const double *)&b->limit)[lane]);
+    return !((most > LEAST_FOURTH ? most : LEAST_FOURTH) < ((const double *)&b->limit)[lane]);
 }
 
 bool tl_batch_none_exceeds(const tl_batch *b)

@@ -25,7 +25,7 @@ typedef struct {
     const double *x[TL_BATCH], *log_mass[TL_BATCH]; /* m x d, m */
     const double *A[TL_BATCH];                      /* d x d in place of the head's, where turned */
     double *v[TL_BATCH];                 /* m x d: a start for the right singular vector, zero for
-                                            none, which becomes that vector */
+                                            none, which becomes that vector, of no special length */
     double *gx[TL_BATCH], *ga[TL_BATCH]; /* gradient of log norm, where slopes: m x d, m .. */
     double *gA[TL_BATCH];                /* .. and, where slopes_A, d x d (kind dot) */
     bool turned, slopes, slopes_A;

@@ -21,13 +21,17 @@ struct tl_batch {
     wide8 *alpha;       /* m: log-masses, those of atom 0 behind the last */
     wide8 *present;     /* m: 1, and 0 behind the last */
     wide8 *A, *V;       /* d x d: map of the queries, scale included; of the values */
-    wide8 *q, *key, *val;
+    wide8 *q;
+    wide8 *off;     /* m x d: x - x_0 */
+    wide8 *key;     /* m x d: off itself, K off for kind l2 */
+    wide8 *centred; /* m x m x d: off less its mean in row i, where kept */
+    wide8 *cross;   /* m x d x d: mean of V off key' in row i, both less their means */
     bool l2;        /* kind l2, Q, K of width d: logits -|query - shift|^2 / (2 twice), where */
     bool tied;      /* K = Q */
     double twice;   /* 2 / sqrt k */
     wide8 *K;       /* d x d; A = twice Q */
     wide8 *query;   /* m x d: twice (Q x - K x_0) */
-    wide8 *shift;   /* m x d: twice key, key = K (x - x_0) */
+    wide8 *shift;   /* m x d: twice key */
     wide8 *against; /* m x d: K' shift, as q = K' query: d logit_il / d x_l = q_i - against_l */
     wide8 *moved;   /* m x d: K v */
     wide8 *pull;    /* m x d: slopes in keys */
@@ -38,22 +42,27 @@ struct tl_batch {
     wide8 *u, *v;   /* m x d */
     wide8 limit;    /* fourth power of the norm, less what is lost by rounding */
     bool below;     /* in no known lane that of a split block comes near */
-    wide8 sigma, log_norm; /* the norm; NAN: not known */
+    wide8 top, log_norm; /* square of the norm; NAN: not known */
     wide8 *gx, *ga, *gA;
     bool turned;  /* A is not the head's */
     bool even;    /* all lanes have m atoms */
+    bool written; /* the answers are where they are to go */
     wide8 *pad;   /* rows of lanes with fewer atoms, and of what is not asked */
     wide8 *work;  /* of tl_top_batch */
     void *buffer; /* owns all of them */
 };
 
-/* The points into their lanes, and the answers out of them. */
-void tl_batch_read(tl_batch *b, const tl_batch_points *points);
+/* Rows of m atoms for every lane: those of the points, or in room. */
+const tl_batch_points *tl_batch_rows(tl_batch *b, const tl_batch_points *points,
+                                     tl_batch_points *room);
+/* All but the answers of unknown lanes to where the points want them. */
 void tl_batch_write(const tl_batch *b, const tl_batch_points *points);
-/* From tokens and masses to P, R, M, S and the fourth powers of split blocks. */
-void tl_batch_all_blocks(tl_batch *b);
-/* Gradient of u' J v / sigma into gx, ga, gA. */
-void tl_batch_all_sides(tl_batch *b);
+/* All lanes to where `to` has rows for them. */
+void tl_batch_write_all(const tl_batch *b, const tl_batch_points *to);
+/* From rows to norms and gradients in lanes. The same in one piece, and the answers too where all
+ * lanes are known; false where that is not made for the size. */
+void tl_batch_steps(tl_batch *b, const tl_batch_points *rows);
+bool tl_batch_whole(tl_batch *b, const tl_batch_points *rows);
 
 /* Less its value at the ref, then less the mean under p: exact however saturated the row is. The
  * first d of `stride` numbers of every atom, to the same places of out. */
@@ -108,6 +117,15 @@ WIDE_BODY void batch_add(size_t d, const wide8 *a, const wide8 *x, wide8 *y)
     for (size_t r = 0; r < d; r++) y[r] += *a * x[r];
 }
 
+/* Whether centred is kept for the gradient: where that costs less than its products are centred
+ * for.
+ */
+enum { BATCH_KEPT = 64 };
+WIDE_BODY bool batch_keeps(size_t m, size_t d, bool l2)
+{
+    return !l2 && m * m * d <= BATCH_KEPT;
+}
+
 /* d logit_il / d x_l, d apart for kind l2, else the same for all l. */
 WIDE_BODY const wide8 *batch_slopes(const tl_batch *b, size_t m, size_t d, bool l2, size_t i,
                                     wide8 *room)
@@ -118,17 +136,6 @@ WIDE_BODY const wide8 *batch_slopes(const tl_batch *b, size_t m, size_t d, bool 
         for (size_t r = 0; r < d; r++) room[l * d + r] = q[r] - b->against[l * d + r];
     return room;
 }
-
-/* f(b, m, d, l2) for every width, which the compiler knows, and kind; `known`: and so it does the
- * numbers of atoms that are searched most. */
-#define BATCH_OF_WIDTH(d, f, b, known)              \
-    ((b)->l2               ? f(b, (b)->m, d, true)  \
-     : !(known) || (d) > 2 ? f(b, (b)->m, d, false) \
-     : (b)->m == 2         ? f(b, 2, d, false)      \
-     : (b)->m == 3         ? f(b, 3, d, false)      \
-     : (b)->m == 4         ? f(b, 4, d, false)      \
-                           : f(b, (b)->m, d, false))
-#define BATCH_BY_SIZE(f, b, known) LANES_BY_WIDTH((b)->d, BATCH_OF_WIDTH, f, b, known)
 
 #pragma STDC FP_CONTRACT DEFAULT
 

@@ -1,4 +1,4 @@
-/* What the files of top_batch share: one matrix in each lane, G = M'M over its trace. */
+/* What the files of top_batch share: one matrix in each lane, G = M'M over a power of two. */
 #ifndef TIGHTLIP_LINALG_TOP_LANES_H
 #define TIGHTLIP_LINALG_TOP_LANES_H
 
@@ -15,10 +15,11 @@ typedef struct {
     size_t rows, cols, stride;
     size_t least; /* of top_batch.h */
     const wide8 *M;
-    wide8 *u, *v, *w, *back; /* v of length 1; w = G v - quotient v, up to a climb; u = M v
-                                where G is not made; back: products with G */
+    wide8 *u, *v, *w, *back; /* v of length 1 up to a climb, then from 1 to 2; w = G v - quotient
+                                v, up to a climb; u = M v where G is not made; back: products with
+                                G */
     wide8 *work, *G;         /* G: NULL until it is made */
-    wide8 scale;             /* 1 / trace of M'M; G = scale M'M */
+    wide8 scale, trace;      /* G = scale M'M; its trace, from 1 to 2 */
     wide8 fourth;            /* squares of G */
     wide8 quotient, rest;    /* of v for G; |G v - quotient v|^2 */
     wide8 apart;             /* how far below it the second value is at least; or not above 0 */
@@ -31,6 +32,21 @@ typedef struct {
 WIDE_BODY size_t lanes_stride(size_t cols)
 {
     return cols % 32 ? cols : cols + 4;
+}
+
+/* The power of two next below x, and its inverse; x positive. */
+WIDE_BODY void power_below(const wide8 *x, wide8 *power, wide8 *inverse)
+{
+    const wide8l bits = (wide8l)*x & (0x7ffLL << 52);
+    *power = (wide8)bits;
+    *inverse = (wide8)((2046LL << 52) - bits);
+}
+
+/* A power of two whose square times x is from 1 to 4; x positive. */
+WIDE_BODY void half_power(const wide8 *x, wide8 *out)
+{
+    const wide8ul bits = (wide8ul)*x & (0x7ffULL << 52);
+    *out = (wide8)((((3069ULL << 52) - bits) >> 1) & (0x7ffULL << 52));
 }
 
 /* x >= 0: 1 / sqrt(x), finite at zero. */
@@ -131,7 +147,7 @@ WIDE_BODY void lanes_products(const top_lanes *t, bool down, const wide8 *x, wid
  * most that part's sum of squares, all but q^2 and twice the residual's. */
 WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *rest, wide8 *apart)
 {
-    *apart = 2.0 * *q - (1.0 + t->margin);
+    *apart = 2.0 * *q - t->trace * (1.0 + t->margin);
     if (!t->G) return;
     wide8 others = t->fourth - *q * *q - 2.0 * *rest, far;
     const wide8 zero = {0};

@@ -16,17 +16,16 @@
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
 
-/* The power of two next below x, and its inverse; x positive. */
-WIDE_BODY void power_below(const wide8 *x, wide8 *power, wide8 *inverse)
+/* u = M v over its square, and that. */
+WIDE_BODY void finish(top_lanes *t, wide8 *square)
 {
-    const wide8l bits = (wide8l)*x & (0x7ffLL << 52);
-    *power = (wide8)bits;
-    *inverse = (wide8)((2046LL << 52) - bits);
+    lanes_dot(t->rows, t->u, t->u, square);
+    const wide8 inverse = 1.0 / *square;
+    for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
 }
 
-/* Up to two columns: the top eigenvector of (a b; b c) = M'M in closed form, u = M v of length 1
- * and that length, whose square is the eigenvalue: roots that need not wait for one another. */
-WIDE_BODY void plane(top_lanes *t, wide8 *sigma)
+/* Up to two columns: the top eigenvector of (a b; b c) = M'M, and its value, in closed form. */
+WIDE_BODY void plane(top_lanes *t, wide8 *top)
 {
     const size_t rows = t->rows, stride = t->stride;
     const bool two = t->cols > 1;
@@ -46,49 +45,32 @@ WIDE_BODY void plane(top_lanes *t, wide8 *sigma)
     lanes_root(&root);
     const wide8 right = half + root, left = root - half, other = -left;
     const wide8l first = half >= zero, up = across >= zero;
-    wide8 size, turn, inverse, shorter;
+    wide8 size, turn, square;
     wide_choose(&up, &across, &minus, &size);
     wide_choose(&up, &left, &other, &turn);
     wide_choose(&first, &right, &size, &x);
     wide_choose(&first, &across, &turn, &y);
-    const wide8 length = x * x + y * y;
-    const wide8l some = length > NOTHING - zero; /* else all vectors do */
-    lanes_rsqrt(&length, &inverse);
-    *sigma = 0.5 * trace + root * back;
-    lanes_root(sigma);
-    shorter = 1.0 / *sigma;
-    x *= inverse;
-    y *= inverse;
+    const wide8l some = x * x + y * y > NOTHING - zero; /* else all vectors do */
+    *top = 0.5 * trace + root * back;
     wide_choose(&some, &x, &one, &x);
     wide_choose(&some, &y, &zero, &y);
     t->v[0] = x;
     if (two) t->v[1] = y;
-    for (size_t i = 0; i < rows; i++) {
-        const wide8 image =
-            two ? t->M[i * stride] * x + t->M[i * stride + 1] * y : t->M[i * stride] * x;
-        t->u[i] = image * shorter;
-    }
-}
-
-/* u = M v of length 1, and that length. */
-WIDE_BODY void finish(top_lanes *t, wide8 *sigma)
-{
-    wide8 square, inverse;
-    lanes_dot(t->rows, t->u, t->u, &square);
-    lanes_rsqrt(&square, &inverse);
-    *sigma = square * inverse;
-    for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
+    for (size_t i = 0; i < rows; i++)
+        t->u[i] = two ? t->M[i * stride] * x + t->M[i * stride + 1] * y : t->M[i * stride] * x;
+    finish(t, &square);
 }
 
 /* By rounds, and before them, where G would cost more than a few products, by Lanczos. */
-WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whole, wide8 *sigma)
+WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whole, wide8 *top)
 {
+    wide8 square, length;
     if (!direct) begin(t, 0);
     for (int done = 0; !direct && done < SWEEPS; done++) {
         const wide8 zero = {0};
         wide8 reach = t->rest;
         lanes_root(&reach);
-        reach = 2.0 * (t->quotient + reach) - 1.0;
+        reach = 2.0 * (t->quotient + reach) - t->trace;
         const wide8l mask = t->open & ~t->told & (reach > zero) & (t->rest > zero);
         if (!wide_any(&mask)) break;
         lanes_ritz(t, &mask);
@@ -100,48 +82,50 @@ WIDE_BODY void lanes_general(top_lanes *t, size_t blocks, bool direct, bool whol
         rounds(t, blocks, direct, whole);
         lanes_products(t, false, t->v, t->u, NULL, NULL);
     }
-    finish(t, sigma);
+    finish(t, &square);
+    lanes_dot(t->cols, t->v, t->v, &length);
+    *top = square / length;
 }
 
 /* The same where the compiler knows the size of a square. */
-WIDE_BODY void lanes_known_size(top_lanes *t, size_t n, wide8 *sigma)
+WIDE_BODY void lanes_known_size(top_lanes *t, size_t n, wide8 *top)
 {
     t->rows = t->cols = n;
     t->stride = lanes_stride(n);
-    lanes_general(t, (n + TILE - 1) / TILE, n <= DIRECT, n % TILE == 0, sigma);
+    lanes_general(t, (n + TILE - 1) / TILE, n <= DIRECT, n % TILE == 0, top);
 }
 
-WIDE_BODY void lanes_top(top_lanes *t, wide8 *sigma)
+WIDE_BODY void lanes_top(top_lanes *t, wide8 *top)
 {
     const size_t cols = t->cols;
     if (cols <= 2)
-        plane(t, sigma);
+        plane(t, top);
     else
-        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, sigma);
+        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, top);
 }
 
 /* The same, the sizes that are searched most known to the compiler. */
-WIDE_BODY void lanes_top_known(top_lanes *t, wide8 *sigma)
+WIDE_BODY void lanes_top_known(top_lanes *t, wide8 *top)
 {
     const size_t cols = t->cols, square = t->rows == cols ? cols : 0;
     if (cols <= 2)
-        plane(t, sigma);
+        plane(t, top);
     else if (square == 3)
-        lanes_known_size(t, 3, sigma);
+        lanes_known_size(t, 3, top);
     else if (square == 4)
-        lanes_known_size(t, 4, sigma);
+        lanes_known_size(t, 4, top);
     else if (square == 6)
-        lanes_known_size(t, 6, sigma);
+        lanes_known_size(t, 6, top);
     else if (square == 8)
-        lanes_known_size(t, 8, sigma);
+        lanes_known_size(t, 8, top);
     else if (square > TILE && square < 2 * TILE)
-        lanes_general(t, 2, true, false, sigma);
+        lanes_general(t, 2, true, false, top);
     else if (square == DIRECT)
-        lanes_known_size(t, DIRECT, sigma);
+        lanes_known_size(t, DIRECT, top);
     else if (square == TOP_MOST)
-        lanes_known_size(t, TOP_MOST, sigma);
+        lanes_known_size(t, TOP_MOST, top);
     else
-        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, sigma);
+        lanes_general(t, (cols + TILE - 1) / TILE, cols <= DIRECT, cols % TILE == 0, top);
 }
 
 /* What tl_top_batch is asked. */
@@ -163,11 +147,10 @@ WIDE_BODY top_lanes lanes_asked(size_t rows, size_t cols, const wide8 *M, const 
 }
 
 WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
-                           size_t least, wide8 *u, wide8 *v, wide8 *sigma, wide8l *told,
-                           wide8 *work)
+                           size_t least, wide8 *u, wide8 *v, wide8 *top, wide8l *told, wide8 *work)
 {
     top_lanes t = lanes_asked(rows, cols, M, used, least, u, v, work);
-    lanes_top(&t, sigma);
+    lanes_top(&t, top);
     *told = t.told;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
     wide8 product;      /* of -D over mean */
     wide8 mean, s, far; /* far: s was too low that far from the quotient; or 0 */
     wide8 ahead;        /* s - quotient */
+    wide8 steep;        /* of a climb; or 0 */
     wide8l below;       /* s is above all eigenvalues */
 } inverse_state;
 

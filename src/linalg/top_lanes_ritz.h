@@ -23,7 +23,8 @@ typedef struct {
 /* Its largest value from theta below it, and x, the vector, of first component 1. In the
  * continued fraction of theta - across^2 / .. all denominators are positive at the largest value
  * and above; the last equation is concave there, so that Newton's steps rise to it. */
-WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, wide8 *theta, wide8 *x)
+WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, const wide8 *trace, wide8 *theta,
+                    wide8 *x)
 {
     const wide8 zero = {0};
     wide8l moving = *wanted;
@@ -41,7 +42,7 @@ WIDE_BODY void ritz(const tridiagonal *T, const wide8l *wanted, wide8 *theta, wi
             slope += part * part;
             wide_choose(&moving, &part, &x[j], &x[j]);
         }
-        const wide8 over = (*theta - T->diagonal[0]) - tail, up = 0.5 * (*theta + 1.0);
+        const wide8 over = (*theta - T->diagonal[0]) - tail, up = 0.5 * (*theta + *trace);
         const wide8 next = *theta - over / slope, least = STILL - zero;
         wide8 to;
         wide_choose(&inside, &next, &up, &to);
@@ -108,11 +109,12 @@ WIDE_BODY void lanes_ritz(top_lanes *t, const wide8l *mask)
         wide_choose(&going, &T.diagonal[k], &zero, &T.diagonal[k]);
         if (k == 1) larger(&T.diagonal[0], &T.across[0], &T.diagonal[1], &theta);
         share *= T.across[k - 1] / (theta - T.diagonal[k]);
-        const wide8 left = share * T.across[k], enough = (2.0 * theta - 1.0) * (SEEN * TOP_TURNED);
+        const wide8 left = share * T.across[k],
+                    enough = (2.0 * theta - t->trace) * (SEEN * TOP_TURNED);
         going &= (left > enough) | (left < -enough);
         wide_choose(&going, &T.across[k], &zero, &T.across[k]);
     }
-    ritz(&T, mask, &theta, x);
+    ritz(&T, mask, &t->trace, &theta, x);
     x[0] = 1.0 - zero;
     for (size_t j = 0; j < cols; j++) {
         wide8 sum = zero;

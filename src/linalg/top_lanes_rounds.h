@@ -12,10 +12,10 @@
 
 /* Of up to 8 columns, and of more: lanes that take longer cost the others more than one by one. */
 enum { ROUNDS_FEW = 6, ROUNDS_MANY = 4 };
-/* Solutions until what they tell is looked at: chains of sums and roots take longer than these. */
-enum { SOLVES = 3 };
-/* Times residual^2 / apart, which is how far the quotient is below the top at most (Temple). */
-static const double LANES_AHEAD = 1.5;
+/* Residuals over what the second value is apart of which three solutions, and two, leave less than
+ * TOP_TURNED: each leaves 1.5 times the square of the first. What they tell is looked at after
+ * them, since chains of sums and roots take longer than one. */
+static const double CLOSE = 0.02, CLOSER = 0.005;
 /* A squared residual that tells a direction. */
 static const double SOME_REST = 1e-120;
 
@@ -26,34 +26,49 @@ WIDE_BODY size_t lanes_rounds_room(size_t cols)
     return 2 * square_room(blocks);
 }
 
-/* SOLVES times with the factor in the lanes of mask, and what that tells: top_found. And in *more
- * whether as many times more will do: they take the same share off the residual, or more. */
+/* Lanes whose residual is larger than that times what the second value is apart. */
+WIDE_BODY void residual_above(const top_lanes *l, double times, wide8l *mask)
+{
+    const wide8 most = times * l->apart;
+    *mask = ~((l->apart > (wide8){0}) & (l->rest <= most * most));
+}
+
+/* In the lanes of mask x becomes what from is, and from what it was. */
+WIDE_BODY void once_more(const inverse_state *t, size_t blocks, const wide8l *mask, wide8 *from,
+                         wide8 *x)
+{
+    _Alignas(64) wide8 next[TOP_MOST];
+    solve(t, blocks, x, next);
+    for (size_t i = 0; i < t->n; i++) {
+        wide_choose(mask, &x[i], &from[i], &from[i]);
+        wide_choose(mask, &next[i], &x[i], &x[i]);
+    }
+}
+
+/* Two or three times with the factor in the lanes of mask, and what that tells: top_found. And in
+ * *more whether as many times more will do: they take the same share off the residual, or more. */
 WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask, wide8l *more)
 {
     top_lanes *l = t->lanes;
     const size_t n = t->n;
     const wide8 zero = {0}, old = l->rest;
     _Alignas(64) wide8 even[TOP_MOST], odd[TOP_MOST], off[TOP_MOST];
-    wide8 *from = even, *x = odd;
+    wide8 *const from = odd, *const x = even;
     wide8 square, along, unit, rest, apart;
-    wide8l near;
+    wide8l near, far;
+    residual_above(l, CLOSER, &far);
+    far &= *mask;
     for (size_t i = 0; i < blocks * TILE; i++) even[i] = i < n ? l->v[i] : zero;
-    solve(t, blocks, from, x);
-#pragma GCC unroll 2
-    for (int k = 1; k < SOLVES; k++) {
-        wide8 *const free = from;
-        from = x;
-        x = free;
-        solve(t, blocks, from, x);
-    }
+    solve(t, blocks, even, odd);
+    solve(t, blocks, odd, even);
+    if (wide_any(&far)) once_more(t, blocks, &far, odd, even);
     lanes_dot(n, x, x, &square);
     lanes_dot(n, x, from, &along);
     const wide8 inverse = 1.0 / square, ahead = along * inverse;
     for (size_t i = 0; i < n; i++) off[i] = ahead * x[i] - from[i];
     lanes_dot(n, off, off, &rest);
     rest *= inverse;
-    unit = inverse;
-    lanes_root(&unit);
+    half_power(&square, &unit);
     lanes_set(n, mask, x, &unit, l->v);
     const wide8 q = t->s - ahead;
     const wide8 half = 0.5 * t->product * t->mean * t->mean * (square / along) - ahead;
@@ -71,23 +86,32 @@ WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask, wide8l
     *more = *mask & ~l->told & (rest * rest <= wanted * wanted * old);
 }
 
-/* How far above the quotient s is tried. */
-WIDE_BODY void trial(const inverse_state *t, wide8 *above)
+/* How far above the quotient s is tried; busy: lanes that it is tried in. */
+WIDE_BODY void trial(const inverse_state *t, const wide8l *busy, wide8 *above)
 {
     const top_lanes *l = t->lanes;
     const wide8 zero = {0}, rest = l->rest, least = TOP_NEAREST * l->quotient, four = 4.0 * t->far;
-    const wide8 known = l->apart * (1.0 / LANES_AHEAD), likely = l->seen / TOP_AHEAD,
-                guess = l->quotient / TOP_TRIAL;
-    const wide8l seen = l->seen > zero, low = t->far > zero;
-    wide8 farther = rest, gap;
-    lanes_root(&farther);
-    wide_choose(&seen, &likely, &guess, &gap);
-    wide_largest(&known, &gap);
-    wide8 near = rest / gap;
-    const wide8l far = near > farther;
-    wide_choose(&far, &farther, &near, &near);
-    wide_largest(&four, &farther);
-    wide_choose(&low, &farther, &near, above);
+    const wide8l low = t->far > zero,
+                 flat = *busy & ~((t->steep > zero) & (t->steep < HUGE_VAL - zero));
+    *above = rest * t->steep;
+    if (wide_any(&flat)) {
+        const wide8 known = l->apart * (1.0 / LANES_AHEAD), likely = l->seen / TOP_AHEAD,
+                    guess = l->quotient / TOP_TRIAL;
+        const wide8l seen = l->seen > zero;
+        wide8 gap;
+        wide_choose(&seen, &likely, &guess, &gap);
+        wide_largest(&known, &gap);
+        gap = rest / gap;
+        wide_choose(&flat, &gap, above, above);
+    }
+    const wide8l far = *above * *above > rest, other = far | low;
+    if (wide_any(&other)) {
+        wide8 farther = rest;
+        lanes_root(&farther);
+        wide_choose(&far, &farther, above, above);
+        wide_largest(&four, &farther);
+        wide_choose(&low, &farther, above, above);
+    }
     wide_largest(&least, above);
 }
 
@@ -126,16 +150,20 @@ WIDE_BODY void rounds(top_lanes *l, size_t blocks, bool direct, bool whole)
         lanes_known(l, &l->open, &l->quotient, &l->rest);
     }
     t.F = l->work + square_room(blocks);
-    const wide8l rough = l->open & ~l->told & (l->rest > SOME_REST - zero);
-    if (wide_any(&rough)) lanes_climb(l, blocks, &rough);
+    wide8l rough;
+    residual_above(l, CLOSE, &rough);
+    rough &= l->open & ~l->told & (l->rest > SOME_REST - zero);
+    t.steep = LANES_AHEAD / l->apart;
+    if (wide_any(&rough)) lanes_climb(l, blocks, &rough, &t.steep);
     wide_largest(&zero, &l->apart);
     for (size_t round = 0; round < (n > 2 * TILE ? ROUNDS_MANY : ROUNDS_FEW); round++) {
         wide8 above;
         wide8l busy = l->open & ~l->told, mask;
         if (!wide_any(&busy)) return;
-        trial(&t, &above);
+        trial(&t, &busy, &above);
+        t.steep = zero;
         t.s = l->quotient + above;
-        t.mean = ((double)n * t.s - 1.0) * (1.0 / ((double)n - 2.0));
+        t.mean = ((double)n * t.s - l->trace) * (1.0 / ((double)n - 2.0));
         t.below = busy;
         factorise(&t, blocks);
         mask = t.below;

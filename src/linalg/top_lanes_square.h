@@ -78,8 +78,10 @@ WIDE_BODY void square_scaled(size_t n, size_t I, size_t J, bool own, const wide8
 WIDE_BODY void begin_scale(top_lanes *t, const wide8 *trace)
 {
     const wide8 low = LEAST_TRACE - (wide8){0}, high = 1.0 / low;
+    wide8 power;
     t->open &= (*trace >= low) & (*trace <= high);
-    t->scale = 1.0 / *trace;
+    power_below(trace, &power, &t->scale);
+    t->trace = *trace * t->scale;
 }
 
 /* G, rows and columns behind n zero, and its squares; first: the trace is not known yet. */
@@ -195,31 +197,58 @@ WIDE_BODY void lanes_judge(top_lanes *t, size_t blocks, const wide8l *mask)
 
 /* What |v|^2 may be off by after a climb. */
 static const double CLIMBED = 1e-12;
+/* A squared residual over that of the plane's gap, up to which a step towards w needs no root. */
+static const double STEP = 0.01;
+/* Times residual^2 / apart, which is how far the quotient is below the top at most (Temple). */
+static const double LANES_AHEAD = 1.5;
 
-/* v becomes the best of the plane of v and w in the lanes of wanted, whose residual is not zero.
- * Where w is but rounding it lies along v, and there is no plane: then v would not be of length 1,
- * and what it tells be wrong; it stays. With z = w / r the plane has G as (quotient, r; r, second);
- * r itself is not needed: the tangent is r turn. */
-WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
+/* The best of the plane of v and w, in which G is (quotient, r; r, second): v + turn w, of value
+ * quotient + gain; r itself is not needed: the tangent is r turn. */
+WIDE_BODY void best_turn(const wide8 *width, const wide8 *rest, const wide8 *scale, wide8 *turn,
+                         wide8 *gain, wide8 *gap)
+{
+    const wide8 half = 0.5 * *width;
+    wide8 root = half * half + *rest;
+    lanes_root(&root);
+    const wide8 near = 1.0 / (half + root), far = (root - half) * *scale;
+    const wide8l above = half > (wide8){0};
+    wide_choose(&above, &near, &far, turn);
+    *gain = *rest * *turn;
+    *gap = 2.0 * root;
+}
+
+/* v becomes v + turn w in the lanes of wanted, whose residual is not zero: a step of Davidson's
+ * method where that is small, else the best of the plane. Where w is but rounding it lies along v,
+ * and there is no plane: then what v tells would be wrong; it stays. steep: about the inverse of
+ * how far the second value is below the top, where a step was small; else 0. */
+WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted, wide8 *steep)
 {
     const size_t n = t->cols;
     const wide8 zero = {0}, rest = t->rest, scale = 1.0 / rest;
+    const wide8l some = t->apart > zero;
     _Alignas(64) wide8 climbed[TOP_MOST], off[TOP_MOST];
-    wide8 second, left, square, turn;
+    wide8 second, left, square;
     lanes_apply(t, blocks, t->w, t->back, &second);
-    const wide8 half = 0.5 * (t->quotient - second * scale);
-    wide8 root = half * half + rest;
-    lanes_root(&root);
-    const wide8 near = 1.0 / (half + root), far = (root - half) * scale;
-    const wide8l above = half > zero;
-    wide_choose(&above, &near, &far, &turn);
-    const wide8 tangent = rest * turn, q = t->quotient + tangent;
-    const wide8 of_v = -tangent, of_w = 1.0 - q * turn;
-    const wide8 share = 1.0 / (1.0 + tangent * turn);
-    wide8 c = share;
-    lanes_root(&c);
+    const wide8 width = t->quotient - second * scale;
+    const wide8l small = (width > zero) & (rest <= STEP * (width * width)),
+                 large = *wanted & ~small;
+    wide8 turn = 1.0 / width, gap = width, likely = TOP_AHEAD * turn;
+    wide8 stretched = 1.0 + rest * turn * turn, share = 1.0 / stretched;
+    wide8 gain = rest * turn * share;
+    if (wide_any(&large)) {
+        wide8 best, more, wider;
+        best_turn(&width, &rest, &scale, &best, &more, &wider);
+        wide_choose(&large, &best, &turn, &turn);
+        wide_choose(&large, &more, &gain, &gain);
+        wide_choose(&large, &wider, &gap, &gap);
+        stretched = 1.0 + rest * turn * turn;
+        share = 1.0 / stretched;
+    }
+    wide8 c;
+    half_power(&stretched, &c);
+    const wide8 q = t->quotient + gain, of_w = 1.0 - q * turn;
     for (size_t j = 0; j < n; j++) {
-        off[j] = (of_v * t->v[j] + of_w * t->w[j]) + turn * t->back[j];
+        off[j] = (of_w * t->w[j] - gain * t->v[j]) + turn * t->back[j];
         climbed[j] = t->v[j] + turn * t->w[j];
     }
     lanes_dot(n, off, off, &left);
@@ -228,10 +257,13 @@ WIDE_BODY void lanes_climb(top_lanes *t, size_t blocks, const wide8l *wanted)
     square *= share;
     const wide8l mask =
         *wanted & (square >= 1.0 - CLIMBED - zero) & (square <= 1.0 + CLIMBED - zero);
+    const wide8l rough = mask & ~small, quick = mask & small,
+                 less = quick & ~(some & (*steep < likely));
     lanes_set(n, &mask, climbed, &c, t->v);
     lanes_known(t, &mask, &q, &left);
-    const wide8 gap = 2.0 * root;
     wide_choose(&mask, &gap, &t->seen, &t->seen);
+    wide_choose(&less, &likely, steep, steep);
+    wide_choose(&rough, &zero, steep, steep);
 }
 
 #pragma STDC FP_CONTRACT DEFAULT

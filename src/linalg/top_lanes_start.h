@@ -56,7 +56,7 @@ WIDE_BODY void begin(top_lanes *t, size_t blocks)
         begin_scale(t, &trace);
         lanes_scaled(t, t->back, &quotient);
     }
-    const wide8l poor = t->open & ~(POOR * (double)t->rows * quotient >= 1.0 - (wide8){0});
+    const wide8l poor = t->open & ~(POOR * (double)t->rows * quotient >= t->trace);
     if (wide_any(&poor)) {
         begin_cold(t, &poor);
         lanes_apply(t, blocks, t->v, t->back, &quotient);

@@ -42,7 +42,7 @@ static void take_lanes(const tl_evaluator *wide, size_t count, tl_evaluation *co
         const double value = values[l];
         tl_evaluation *e = lane[l];
         tl_evaluator *ev = e->ev;
-        if (!isfinite(value) || (!joint && may_be_split(batch, e, l))) {
+        if (isnan(value) || (!joint && may_be_split(batch, e, l))) {
             evaluate_one(e);
             continue;
         }
@@ -52,6 +52,16 @@ static void take_lanes(const tl_evaluator *wide, size_t count, tl_evaluation *co
         *e->warm = e->p->m;
         if (!ev->target_at && value >= ev->target) ev->target_at = ev->used;
     }
+}
+
+/* Those that have no lane. */
+static void evaluate_others(size_t count, tl_evaluation *e, size_t used, tl_evaluation *const *lane)
+{
+    for (size_t i = 0, next = 0; i < count; i++)
+        if (next < used && lane[next] == &e[i])
+            next++;
+        else
+            evaluate_one(&e[i]);
 }
 
 void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e)
@@ -77,11 +87,7 @@ void tl_evaluate_all(tl_evaluator *wide, size_t count, tl_evaluation *e)
         points.gA[l] = e[i].gA;
     }
     if (used < least_lanes(most * wide->problem->layer->d)) used = 0;
-    for (size_t i = 0, next = 0; used < count && i < count; i++)
-        if (next < used && lane[next] == &e[i])
-            next++;
-        else
-            evaluate_one(&e[i]);
+    if (used < count) evaluate_others(count, e, used, lane);
     if (!used) return;
     points.count = used;
     points.turned = lane[0]->p->A != NULL;

@@ -21,8 +21,8 @@ HEADER = {"status": "base", "names": "base", "rng": "base", "text": "base", "fil
 ALLOWED = {("attack", "search"), ("certify", "bounds"), ("model", "base"),
            ("robust", "model"), ("robust", "bounds")}
 # Internal headers that modules above may include: vector types, what takes them, and loops to be inlined.
-INLINED = {"attention/batch.h", "linalg/lanes.h", "linalg/lanes_rows.h", "linalg/top_batch.h", "linalg/wide.h",
-           "linalg/wide_exp.h"}
+INLINED = {"attention/batch.h", "linalg/lanes.h", "linalg/lanes_rows.h", "linalg/top_batch.h",
+           "linalg/top_lanes_batch.h", "linalg/wide.h", "linalg/wide_exp.h"}
 INCLUDE = re.compile(r'^#include ([<"])([^>"]+)[>"]')
 
 

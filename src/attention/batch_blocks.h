@@ -1,4 +1,8 @@
-/* The blocks of batch.h: images of the tokens, weights, joint block and split blocks. */
+/* The blocks of batch.h: images of the tokens, weights, joint block and split blocks; m where it is
+ * few and d are known to the compiler. */
+#ifndef ATTENTION_BATCH_BLOCKS_H
+#define ATTENTION_BATCH_BLOCKS_H
+
 #include <math.h>
 
 #include "attention/batch_lanes.h"
@@ -8,16 +12,17 @@
 
 /* Largest difference of log-masses: sqrt(a_k / a_l) stays in range. */
 static const double FAR = 600.0;
+/* Atoms up to which it is less work to leave the largest out than to raise it too. */
+enum { RAISED = 4 };
 
-/* Images of the tokens, keys and values relative to atom 0. */
+/* Images of the tokens, keys relative to atom 0. */
 WIDE_BODY void images(tl_batch *b, size_t m, size_t d)
 {
     const double *bias = b->layer->head->bq, scale = b->layer->head->scale;
     for (size_t i = 0; i < m; i++) {
         const wide8 *x = b->x + i * d;
-        wide8 *key = b->key + i * d, *q = b->q + i * d;
-        for (size_t r = 0; r < d; r++) key[r] = x[r] - b->x[r];
-        batch_image(d, b->V, key, b->val + i * d);
+        wide8 *q = b->q + i * d;
+        for (size_t r = 0; r < d; r++) b->off[i * d + r] = x[r] - b->x[r];
         batch_image(d, b->A, x, q);
         for (size_t r = 0; bias && r < d; r++) q[r] += scale * bias[r];
     }
@@ -30,9 +35,8 @@ WIDE_BODY void images_l2(tl_batch *b, size_t m, size_t d)
     batch_image(d, b->K, b->x, origin);
     for (size_t i = 0; i < m; i++) {
         const wide8 *x = b->x + i * d;
-        wide8 *shift = b->shift + i * d, *query = b->query + i * d, off[BATCH_WIDTH];
+        wide8 *shift = b->shift + i * d, *query = b->query + i * d, *off = b->off + i * d;
         for (size_t r = 0; r < d; r++) off[r] = x[r] - b->x[r];
-        batch_image(d, b->V, off, b->val + i * d);
         batch_image(d, b->K, off, b->key + i * d);
         for (size_t r = 0; r < d; r++) query[r] = shift[r] = b->twice * b->key[i * d + r];
         if (!b->tied) {
@@ -61,7 +65,7 @@ WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, const wide8 *query, s
 }
 
 /* Row i: logits with log-masses less the largest, in P. */
-WIDE_BODY void logits(const tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *mass)
+WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *mass)
 {
     const wide8 never = (wide8){0} - HUGE_VAL;
     wide8 *P = b->P + i * m, top = never;
@@ -81,24 +85,31 @@ WIDE_BODY void logits(const tl_batch *b, size_t m, size_t d, bool l2, size_t i, 
         seen |= here;
         P[l] = e[l] - top;
     }
+    b->good &= top < (wide8){0} + HUGE_VAL;
 }
 
-/* Two exponentials, one of them of zero. */
-WIDE_BODY void raise_two(wide8 *P, const wide8l *first)
+/* A row of exponentials, that of the largest being 1: in the place of the largest stands the last.
+ */
+WIDE_BODY void raise(size_t m, wide8 *P, const wide8l *first)
 {
     const wide8 one = 1.0 - (wide8){0};
-    wide8 other = P[0] + P[1];
-    wide_exp(&other);
-    wide_choose(&first[0], &one, &other, &P[0]);
-    wide_choose(&first[1], &one, &other, &P[1]);
+    wide8l last = {0};
+    for (size_t l = 0; l + 1 < m; l++) {
+        wide8 e;
+        wide_choose(&first[l], &P[m - 1], &P[l], &e);
+        wide_exp(&e);
+        last |= first[l] & (wide8l)e;
+        wide_choose(&first[l], &one, &e, &P[l]);
+    }
+    wide_choose(&first[m - 1], &one, (wide8 *)&last, &P[m - 1]);
 }
 
-/* Row i: P, R from exponentials in P. */
+/* Row i: P, R from exponentials in P; zero where the lane has no atom i. */
 WIDE_BODY void shares(tl_batch *b, size_t m, size_t i, const wide8 *root, const wide8 *inverse)
 {
     wide8 *P = b->P + i * m, *R = b->R + i * m, sum = {0};
     for (size_t l = 0; l < m; l++) sum += P[l];
-    const wide8 share = 1.0 / sum, of_root = share * root[i];
+    const wide8 share = b->present[i] / sum, of_root = share * root[i];
     for (size_t l = 0; l < m; l++) {
         const wide8 e = P[l];
         R[l] = e * of_root * inverse[l];
@@ -118,8 +129,7 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
         wide_largest(&b->alpha[l], &largest);
         root[l] = l ? 0.5 * (b->alpha[l] - b->alpha[0]) : 1.0 - (wide8){0};
         if (l) wide_exp(&root[l]);
-        inverse[l] = b->present[l] / root[l];
-        root[l] *= b->present[l];
+        inverse[l] = 1.0 / root[l];
         const wide8l here = b->present[l] > none;
         wide_choose(&here, &b->alpha[l], &never, &mass[l]);
     }
@@ -130,8 +140,8 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
         images(b, m, d);
     /* a row after the other would wait: all exponentials at once */
     for (size_t i = 0; i < m; i++) logits(b, m, d, l2, i, mass);
-    if (m == 2)
-        for (size_t i = 0; i < m; i++) raise_two(b->P + i * m, b->first + i * m);
+    if (m <= RAISED)
+        for (size_t i = 0; i < m; i++) raise(m, b->P + i * m, b->first + i * m);
     else
         for (size_t k = 0; k < m * m; k++) wide_exp(&b->P[k]);
     for (size_t i = 0; i < m; i++) shares(b, m, i, root, inverse);
@@ -141,13 +151,15 @@ WIDE_BODY void weigh_all(tl_batch *b, size_t m, size_t d, bool l2)
  * term S of the block on the diagonal. */
 WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
 {
-    const wide8 *p = b->P + i * m, *r = b->R + i * m, *present = b->present + i;
+    const wide8 *p = b->P + i * m, *r = b->R + i * m;
     const wide8l *first = b->first + i * m;
-    wide8 values[BATCH_COORDINATES], keys[BATCH_COORDINATES], room[BATCH_COORDINATES];
+    wide8 own[BATCH_COORDINATES], own_keys[BATCH_COORDINATES], room[BATCH_COORDINATES];
+    wide8 *const off = batch_keeps(m, d, l2) ? b->centred + i * m * d : own;
+    const wide8 *const keys = l2 ? own_keys : off;
     const size_t step = l2 ? d : 0;
     const wide8 *slope = batch_slopes(b, m, d, l2, i, room);
-    batch_centre(m, d, d, p, first, b->val, values);
-    batch_centre(m, d, d, p, first, b->key, keys);
+    batch_centre(m, d, d, p, first, b->off, off);
+    if (l2) batch_centre(m, d, d, p, first, b->key, own_keys);
     for (size_t a = 0; a < d; a++) {
         wide8 *S = b->S + (i * d + a) * d, *M = b->M + (i * d + a) * b->stride;
         wide8 cross[BATCH_WIDTH], map[BATCH_WIDTH], turn[BATCH_WIDTH]; /* in registers */
@@ -157,15 +169,16 @@ WIDE_BODY void row(tl_batch *b, size_t m, size_t d, bool l2, size_t i)
             turn[c] = slope[c];
         }
         for (size_t l = 0; l < m; l++) {
-            const wide8 value = values[l * d + a], weighed = p[l] * value, share = r[l],
-                        turned = share * value;
+            wide8 value;
+            lanes_product(d, map, off + l * d, &value);
+            const wide8 weighed = p[l] * value, share = r[l], turned = share * value;
             batch_add(d, &weighed, keys + l * d, cross);
             for (size_t c = 0; c < d; c++)
                 M[l * d + c] = share * map[c] + turned * (l2 ? slope[l * step + c] : turn[c]);
         }
         batch_add_image_t(d, b->A, cross, S);
         for (size_t c = 0; c < d; c++) {
-            S[c] *= *present;
+            b->cross[(i * d + a) * d + c] = cross[c];
             M[i * d + c] += S[c];
         }
     }
@@ -185,7 +198,8 @@ WIDE_BODY void split(tl_batch *b, size_t d, size_t k)
     b->split[k] = squares;
 }
 
-WIDE_BODY void blocks(tl_batch *b, size_t m, size_t d, bool l2)
+/* From tokens and masses to P, R, M, S and the fourth powers of split blocks. */
+WIDE_BODY void batch_blocks(tl_batch *b, size_t m, size_t d, bool l2)
 {
     weigh_all(b, m, d, l2);
     for (size_t i = 0; i < m; i++) {
@@ -194,15 +208,6 @@ WIDE_BODY void blocks(tl_batch *b, size_t m, size_t d, bool l2)
     }
 }
 
-WIDE_BODY void all_blocks_told(tl_batch *b, bool known)
-{
-    tl_batch copy = *b; /* stores cannot change it: what it points to stays in registers */
-    BATCH_BY_SIZE(blocks, &copy, known);
-    b->good = copy.good;
-}
-WIDE_VARIANTS_TOLD(all_blocks, (tl_batch * b), (b, true), (b, false))
+#pragma STDC FP_CONTRACT DEFAULT
 
-void tl_batch_all_blocks(tl_batch *b)
-{
-    WIDE_CALL(all_blocks, (b));
-}
+#endif
