@@ -110,4 +110,20 @@ static inline void bench_problem_clear(bench_problem *b)
     tl_domain_free(b->domain);
 }
 
+static inline double *doubles(size_t count)
+{
+    double *x = calloc(count, sizeof *x);
+    require(x != NULL, "out of memory");
+    return x;
+}
+
+/* Of x from y, over y. */
+static inline double difference(size_t count, const double *x, const double *y)
+{
+    double square = 0.0;
+    for (size_t i = 0; i < count; i++) square += (x[i] - y[i]) * (x[i] - y[i]);
+    const double size = tl_nrm2(count, y);
+    return size > 0.0 ? sqrt(square) / size : sqrt(square);
+}
+
 #endif

@@ -65,6 +65,11 @@ class Driver:
         self.pipe.wait()
 
 
+def of_bound(bounds, which, taken):
+    """Both of the same round, so that the pace of the machine in it cancels."""
+    return statistics.median(bound[which] / time for bound, time in zip(bounds, taken))
+
+
 def evaluation(directory, m, d, aim):
     driver = Driver(directory, m, d)
     row = {"m": m, "d": d, "aim": aim, **driver.about,
@@ -103,9 +108,9 @@ def evaluation(directory, m, d, aim):
     row["rate"] = row["operations"] / statistics.median(times["ours"])
     row["share"] = row["rate"] / row["peak"]
     row["bound"] = min(bounds, key=lambda b: b["bound"])
-    row["bound_share"] = row["bound"]["bound"] / statistics.median(times["ours"])
+    row["bound_share"] = of_bound(bounds, "bound", times["ours"])
     if row["lanes"] > 1:
-        row["beside_share"] = row["bound"]["beside"] / statistics.median(times["beside"])
+        row["beside_share"] = of_bound(bounds, "beside", times["beside"])
     for side, taken in times.items():
         row[side] = spread(taken)
         row[side + "_ratio"] = spread([other / own for other, own in zip(taken, times["ours"])])

@@ -39,16 +39,11 @@ typedef struct {
     double *M, *u, *v;
     answer ours, dense;
     tl_evaluation lane[TL_BATCH];
+    const tl_point *beside[TL_BATCH]; /* where walks beside others are, and where they turn to */
+    ptrdiff_t step[TL_BATCH];
     size_t warm[TL_BATCH];
     bound_count needed;
 } bench;
-
-static double *doubles(size_t count)
-{
-    double *x = calloc(count, sizeof *x);
-    require(x != NULL, "out of memory");
-    return x;
-}
 
 static void answer_init(answer *a, size_t m, size_t d)
 {
@@ -79,14 +74,6 @@ static void evaluate_dense(bench *b, const tl_point *p)
     for (size_t i = 0; i < m * d; i++) b->dense.gx[i] *= inverse;
     for (size_t i = 0; i < m; i++) b->dense.ga[i] *= inverse;
     for (size_t i = 0; i < d * d; i++) b->dense.gA[i] *= inverse;
-}
-
-static double difference(size_t count, const double *x, const double *y)
-{
-    double square = 0.0;
-    for (size_t i = 0; i < count; i++) square += (x[i] - y[i]) * (x[i] - y[i]);
-    const double size = tl_nrm2(count, y);
-    return size > 0.0 ? sqrt(square) / size : sqrt(square);
 }
 
 static void first_point(bench *b, tl_point *p, uint64_t seed)
@@ -237,6 +224,10 @@ static void compare(bench *b)
         print_point(b, &b->points[i]);
     }
     compare_beside(b, &w);
+    for (size_t j = 0; j < b->lanes; j++) {
+        b->beside[j] = &b->points[j * b->count / b->lanes];
+        b->step[j] = b->beside[j] < b->points + b->count - 1;
+    }
     b->needed = bound_evaluation(b->m, b->d, TL_TOP_SMALL, steps);
     printf("{\"value_difference\": %.3g, \"gradient_difference\": %.3g, \"steps\": %.3g, "
            "\"operations\": %.6g, \"lanes\": %zu, \"blas\": \"%s\", "
@@ -255,14 +246,18 @@ static double walk(bench *b, size_t count, void (*evaluate)(bench *, const tl_po
     return (cpu_seconds() - start) / (double)count;
 }
 
-/* As many walks at once as the search has: each from another point on. */
+/* As many walks at once as the search has: each from another point on, and back from the ends, as
+ * no ascent leaps. */
 static double walk_beside(bench *b, size_t count)
 {
-    for (size_t j = 0; j < b->lanes; j++) b->lane[j].p = &b->points[j * b->count / b->lanes];
+    const tl_point *const last = b->points + b->count - 1;
     const double start = cpu_seconds();
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < b->lanes; j++)
-            if (++b->lane[j].p == b->points + b->count) b->lane[j].p = b->points;
+        for (size_t j = 0; j < b->lanes; j++) {
+            const tl_point *p = b->lane[j].p = b->beside[j] += b->step[j];
+            if (p == last) b->step[j] = -1;
+            if (p == b->points) b->step[j] = p < last;
+        }
         tl_evaluate_all(&b->ev, b->lanes, b->lane);
     }
     return (cpu_seconds() - start) / (double)(count * b->lanes);
