@@ -8,8 +8,8 @@
 #pragma STDC FP_CONTRACT ON
 
 enum { ATOMS = 4, WIDTH = 2, COLUMNS = ATOMS * WIDTH, SQUARES = WIDTH * WIDTH };
-/* Of rounds up to COLUMNS, and of what they do not use there: two columns more than the squares. */
-enum { ROOM = 2 * COLUMNS + 2 * COLUMNS * (COLUMNS + TILE) / 2 };
+/* tl_top_batch_room(COLUMNS): two columns, and both squares of the rounds. */
+enum { DOWN = COLUMNS / TILE, ROOM = 2 * COLUMNS + DOWN * (DOWN + 1) * SQUARE };
 
 /* What callers still want to know; the head's A; answers where they could not be written. */
 WIDE_BODY void hand_on(tl_batch *b, size_t m, size_t d, const tl_batch *own,
