@@ -109,6 +109,34 @@ Test(experiment_attack, a_bound_of_the_ball_below_the_attack_is_marked)
     scratch_clear(&dir);
 }
 
+/* The ratio is compared as it was found, to 1e-9 of a decimal logarithm. */
+Test(experiment_attack, a_bound_a_little_below_the_attack_is_marked)
+{
+    static const double above[] = {-1e-10, 1e-7, 1e-3};
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex =
+        experiment_from(&dir, HEAD TOKENS BUDGET SWEEP ATTACK "bounds = (\"none\");");
+    tl_cell *cell = experiment_cell(ex, 1);
+    json_t *first = json_object();
+    cr_assert_eq(tl_attack_add(first, ex, cell, cell->tokens, &err), TL_OK, "%s", err.text);
+    const double ratio = log10_of(first, "attack", "attack_log10");
+    for (size_t i = 0; i < 3; i++) {
+        json_t *record =
+            json_pack("{s:[{s:s,s:s,s:b,s:f}]}", "bounds", "scope", "ball", "provenance", "proven",
+                      "comparable", 1, "log10", ratio - above[i]);
+        cr_assert_eq(tl_attack_add(record, ex, cell, cell->tokens, &err), TL_OK, "%s", err.text);
+        cr_expect_eq(json_is_true(json_object_get(record, "violation")), i > 0, "row %zu", i);
+        json_decref(record);
+    }
+    json_decref(first);
+    tl_cell_free(cell);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
 Test(experiment_attack, measures_have_slopes)
 {
     scratch dir;

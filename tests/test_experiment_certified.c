@@ -162,3 +162,54 @@ Test(experiment_certified, other_norms)
         json_decref(records);
     }
 }
+
+/* Bounds without a certificate have their own reason, apart from that of the found value. */
+Test(experiment_certified, bounds_without_a_certificate_say_why)
+{
+    static const struct {
+        const char *bounds, *why;
+    } rows[] = {{"sharp-local", "a wide layer at many tokens"}, {"none", NULL}};
+
+    for (size_t i = 0; i < 2; i++) {
+        char text[600];
+        (void)snprintf(text, sizeof text,
+                       "name = \"t\"; attention = { random = { d = 80; heads = 1; std = 0.1; }; };"
+                       "tokens = { construction = \"normal\"; n = 2; }; bounds = (\"%s\");",
+                       rows[i].bounds);
+        json_t *records = records_of(text);
+        const json_t *record = json_array_get(records, 0),
+                     *lower = json_object_get(record, "lower");
+        const json_t *first = json_array_get(json_object_get(record, "bounds"), 0);
+        const char *why = json_string_value(json_object_get(record, "upper_certified_why"));
+        cr_expect(rows[i].why ? why && strstr(why, rows[i].why) : !why, "row %zu: %s", i, why);
+        cr_expect_null(json_object_get(lower, "certified_why"));
+        cr_expect(json_is_string(json_object_get(lower, "certified")));
+        cr_expect(json_is_null(json_object_get(first, "upper_certified")) || !rows[i].why);
+        json_decref(records);
+    }
+}
+
+/* What the certificate itself refuses. */
+Test(experiment_certified, a_refused_certificate_of_the_bounds_is_their_reason)
+{
+    scratch dir;
+    tl_bound_table table;
+    tl_error err = {0};
+    json_t *record = json_object();
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(&dir, NO_SEARCH);
+    tl_cell *cell = experiment_cell(ex, 0);
+    const tl_problem witness = {.layer = cell->attention.layer, .measure = cell->tokens};
+    cr_assert_eq(tl_bound_table_make(ex, cell, witness.layer, witness.measure, 0, &table, &err),
+                 TL_OK, "%s", err.text);
+    cr_assert_eq(json_object_set(record, "bounds", table.rows), 0);
+    cr_assert_eq(tl_certified_set_bounds(record, ex, cell, &witness, &table), 0);
+    cr_expect_str_eq(json_string_value(json_object_get(record, "upper_certified_why")),
+                     "domain: expected one, found none");
+    tl_bound_table_clear(&table);
+    json_decref(record);
+    tl_cell_free(cell);
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiment/csv_shape.h"
+#include "experiment/table.h"
 #include "support/experiment_run.h"
 
 /* Each has columns of its own: attacks and their gains, suprema, inversions, given tokens, norms
@@ -58,4 +60,29 @@ Test(experiment_table, a_cell_that_was_edited_is_named)
     free(csv);
     tl_experiment_free(ex);
     scratch_clear(&dir);
+}
+
+/* A text with quotes, commas or line ends in it comes back as it was. */
+Test(experiment_table, texts_come_back_as_they_were)
+{
+    static const char *const texts[] = {"plain", "a,b",        "say \"no\"", "\"",
+                                        "\"\"",  "two\nlines", "\"a\",b",    ""};
+    tl_csv_shape shape = {.variables = 1, .variable = (const char *[]){"the \"word\""}, .rows = 1};
+    const size_t count = sizeof texts / sizeof *texts;
+    tl_buffer b = {0};
+    tl_table table;
+    tl_error err = {0};
+
+    tl_csv_header(&b, &shape);
+    for (size_t i = 0; i < count; i++) {
+        json_t *record = json_pack("{s:{s:s}}", "variables", shape.variable[0], texts[i]);
+        tl_csv_rows(&b, &shape, record);
+        json_decref(record);
+    }
+    cr_assert(strstr(b.text, "\n\"say \"\"no\"\"\",") && !b.failed, "%s", b.text);
+    cr_assert_eq(tl_table_parse(&table, "data.csv", b.text, &err), TL_OK, "%s", err.text);
+    cr_assert_eq(table.rows, count);
+    cr_expect_str_eq(table.name[0], shape.variable[0]);
+    for (size_t i = 0; i < count; i++) cr_expect_str_eq(tl_table_at(&table, i, 0), texts[i]);
+    tl_table_clear(&table);
 }

@@ -243,17 +243,19 @@ def interrupted_run(program, data, tmp):
 
 
 def dropped_run(program, data, tmp):
-    """SIGTERM while a search is in hand that lasts much longer: dropped within a second."""
+    """SIGTERM while a search is in hand that lasts much longer: dropped within a second, and how to go
+    on is the whole call."""
     config = str(data / "endless.cfg")
-    process = subprocess.Popen([program, "run", config, "-o", "dropped"], cwd=tmp, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True)
+    given = ["--seed", "9", "--shard", "1/1", "--no-plot"]
+    process = subprocess.Popen([program, "run", *given, config, "-o", "dropped"], cwd=tmp,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while process.poll() is None and not (tmp / "dropped/cells.ndjson.partial").exists():
         time.sleep(0.005)
     time.sleep(0.3)
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     stderr = process.communicate(timeout=TIME_LIMIT)[1]
-    wrong = fragment_missing(f"tightlip run {config} -o dropped --resume", stderr, "stderr")
+    wrong = fragment_missing(f"tightlip run {config} -o dropped {' '.join(given)} --resume", stderr, "stderr")
     if process.returncode != 1 or time.monotonic() - began > 3:
         wrong.append(f"exit code {process.returncode} after {time.monotonic() - began:.1f} s; {stderr[:600]!r}")
     return wrong
@@ -329,6 +331,8 @@ def violated_run(program, data, tmp):
         return [f"exit code: expected 3, found {done.returncode}: {done.stderr[:600]!r}"]
     document = strict_json(done.stdout)
     wrong = fragment_missing("EXCEEDED", done.stderr, "stderr")
+    if document["failed"] != 0:
+        wrong.append(f"failed: expected 0, found {document['failed']}")
     if document["violations"] != 1 or document["table"][1]["violated"] != ["castin-general"]:
         wrong.append(f"violations: expected one, castin-general, found {document['table']!r}")
     return wrong
@@ -347,6 +351,25 @@ def violated_merge(program, data, tmp):
         return [f"exit code: expected 3, found {done.returncode}: {done.stderr[:600]!r}"]
     found = strict_json(done.stdout)["violations"]
     return fragment_missing("EXCEEDED", done.stderr, "stderr") + [f"violations: {found}"] * (found != 1)
+
+
+def written_attacks(program, data, tmp):
+    """Of several budgets the file holds what the last one found: tokens, or atoms with their masses."""
+    wrong = []
+    for name in ("good", "mean-edge"):
+        code, stdout, stderr = run(program, ["attack", "--epsilon", "0.01,0.1,0.5", "--restarts", "4",
+                                             str(data / f"{name}.json"), "--json", "-o", "several.json"], tmp)
+        if code != 0:
+            return [f"{name}: exit code {code}: {stderr[:600]!r}"]
+        rows = strict_json(stdout)["attacks"]
+        written = strict_json((tmp / "several.json").read_text())
+        found = [(row["tokens"], None) if "tokens" in row else
+                 ([atom["position"] for atom in row["moved"]], [atom["log_mass"] for atom in row["moved"]])
+                 for row in rows]
+        last = (written["tokens"], written.get("log_mass"))
+        if last != found[2] or found[2] in found[:2]:
+            wrong.append(f"{name}: expected {found[2]}, found {last}")
+    return wrong
 
 
 def odd_paths(program, data, tmp):
@@ -442,7 +465,7 @@ def main():
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
         for test in (odd_paths, decimal_comma, many_threads, closed_streams, interrupted_run, dropped_run,
-                     rival_runs, damaged_run, violated_run, violated_merge):
+                     rival_runs, damaged_run, violated_run, violated_merge, written_attacks):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)
