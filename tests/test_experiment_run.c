@@ -232,3 +232,16 @@ Test(experiment_run, a_full_disk_leaves_whole_lines)
     tl_experiment_free(ex);
     scratch_clear(&dir);
 }
+
+/* Integers and reals are numbers; null, text, what is missing and no object at all are none. */
+Test(experiment_run, numbers_of_a_record)
+{
+    json_t *record = json_pack("{s:f,s:i,s:n,s:s,s:b}", "a", -2.5, "b", 3, "c", "d", "1", "e", 1);
+
+    cr_expect_eq(tl_record_number(record, "a"), -2.5);
+    cr_expect_eq(tl_record_number(record, "b"), 3);
+    for (const char *key = "cdef"; *key; key++)
+        cr_expect(isnan(tl_record_number(record, (const char[]){*key, '\0'})), "%c", *key);
+    cr_expect(isnan(tl_record_number(NULL, "a")) && isnan(tl_record_number(json_null(), "a")));
+    json_decref(record);
+}

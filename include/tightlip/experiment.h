@@ -111,6 +111,8 @@ TL_MUST_USE tl_status tl_experiment_merge(const tl_experiment *experiment,
  * for every A of that norm: as the config in the manifest and the variables of the record say. Both
  * are borrowed, the manifest as tl_experiment_run leaves it. */
 bool tl_record_searched_a(const json_t *manifest, const json_t *record);
+/* The number of that member of a record, or of a part of one; NAN: none. */
+double tl_record_number(const json_t *object, const char *key);
 
 /* Least squares of y on x. With logarithms on both axes slope is an exponent. */
 typedef struct {

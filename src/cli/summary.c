@@ -9,13 +9,6 @@
 
 enum { ROWS_SHOWN = 60 };
 
-static double number_at(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static const char *text_at(const json_t *object, const char *key, const char *otherwise)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -41,16 +34,16 @@ static json_t *violated_bounds(const json_t *record)
 static json_t *summarise(const json_t *record)
 {
     const json_t *lower = json_object_get(record, "lower");
-    const double radius = number_at(json_object_get(record, "image"), "radius");
+    const double radius = tl_record_number(json_object_get(record, "image"), "radius");
     json_t *variables = json_object_get(record, "variables");
 
     return json_pack("{s:O?,s:O,s:o,s:o,s:O?,s:s?,s:o,s:o}", "cell",
                      json_object_get(record, "cell"), "variables", variables, "value",
-                     tl_cli_json_real(isnan(radius) ? number_at(lower, "value") : radius), "log10",
-                     tl_cli_json_real(number_at(lower, "log10")), "certified",
+                     tl_cli_json_real(isnan(radius) ? tl_record_number(lower, "value") : radius),
+                     "log10", tl_cli_json_real(tl_record_number(lower, "log10")), "certified",
                      json_object_get(lower, "certified"), "best_bound",
                      text_at(record, "best_bound", NULL), "ratio_log10",
-                     tl_cli_json_real(number_at(record, "ratio_log10")), "violated",
+                     tl_cli_json_real(tl_record_number(record, "ratio_log10")), "violated",
                      violated_bounds(record));
 }
 
@@ -126,13 +119,13 @@ void tl_cli_describe_cell(char *text, size_t size, json_t *variables)
 static void print_cell(FILE *out, json_t *cell)
 {
     char variables[256], found[CLI_NUMBER_SIZE], ratio[CLI_NUMBER_SIZE];
-    double log10_found = number_at(cell, "log10");
+    double log10_found = tl_record_number(cell, "log10");
 
     tl_cli_describe_cell(variables, sizeof variables, json_object_get(cell, "variables"));
-    if (number_at(cell, "value") == 0) log10_found = -HUGE_VAL;
+    if (tl_record_number(cell, "value") == 0) log10_found = -HUGE_VAL;
     fprintf(out, "%-32s %14s  %-18s %14s%s\n", variables,
             tl_cli_format_log(found, log10_found * M_LN10), text_at(cell, "best_bound", "-"),
-            tl_cli_format_log(ratio, number_at(cell, "ratio_log10") * M_LN10),
+            tl_cli_format_log(ratio, tl_record_number(cell, "ratio_log10") * M_LN10),
             json_array_size(json_object_get(cell, "violated")) > 0 ? "  EXCEEDED" : "");
 }
 

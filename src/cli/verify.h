@@ -37,13 +37,19 @@ TL_MUST_USE tl_status tl_cli_items_add(tl_cli_items *items, const char *path, tl
 void tl_cli_item_release(tl_cli_item *item);
 void tl_cli_items_clear(tl_cli_items *items);
 
+/* How far numbers must agree, relative, of a number or of its logarithm where that is larger:
+ * double precision leaves 1e-10 of a norm, and e^g of a bound carries the error of g. */
+#define CLI_AGREEMENT 1e-9
+/* The same of a logarithm to base ten. */
+#define CLI_LOG_SLACK (CLI_AGREEMENT / M_LN10)
+
 /* What a record publishes that its witness does not bear out. */
 typedef struct {
     json_t *differs; /* list of {"at", "expected", "found"}, owned; NULL: out of memory */
     size_t skipped;  /* bounds not computed again: conjectures; an unknown domain, or A */
 } tl_cli_findings;
 
-/* verify_record.c: numbers must agree to a relative 1e-9, and what is called certified must not lie
+/* verify_record.c: numbers must agree to CLI_AGREEMENT, and what is called certified must not lie
  * above what is proven. Each adds to *out. */
 bool tl_cli_record_agrees(const json_t *found, bool is_log, double log10_expected);
 void tl_cli_findings_note(tl_cli_findings *out, const char *where, const char *key,
@@ -79,8 +85,6 @@ TL_MUST_USE tl_status tl_cli_record_check_modes(const json_t *record, const tl_p
                                                 bool referred, tl_cli_findings *out, tl_error *err);
 TL_MUST_USE tl_status tl_cli_record_check_attack(const json_t *record, const tl_problem *problem,
                                                  tl_cli_findings *out, tl_error *err);
-/* The number of that member; NAN: none. */
-double tl_cli_record_number(const json_t *object, const char *key);
 /* Notes a member that is not within slack of what was expected; one that is missing too. */
 void tl_cli_record_check_near(const json_t *object, const char *where, const char *key,
                               double expected, double slack, tl_cli_findings *out);

@@ -7,12 +7,12 @@
 
 #include "cli/cli.h"
 #include "cli/verify.h"
+#include "tightlip/experiment.h"
 #include "tightlip/linalg.h"
 #include "tightlip/transport.h"
 
-/* Of logarithms to base ten: as numbers must agree to a relative 1e-9; transport is solved to 1e-7.
- */
-static const double LOG_SLACK = 1e-9 / M_LN10, TRANSPORT = 1e-7;
+/* To what transport is solved. */
+static const double TRANSPORT = 1e-7;
 
 static double log10_or_none(double x)
 {
@@ -50,12 +50,13 @@ static tl_status check_moved(const json_t *attack, const tl_problem *problem, co
         tl_axpy(size, -1, z, y);
         tl_axpy(in, -1, moved, x);
         const double effect = tl_nrm2(size, y), distance = tl_nrm2(in, x);
-        if (!(distance <= epsilon * (1 + 1e-9) + noise))
+        if (!(distance <= epsilon * (1 + CLI_AGREEMENT) + noise))
             tl_cli_findings_note(out, "attack", "tokens", "tokens within epsilon of the witness",
                                  NULL);
-        tl_cli_record_check_near(attack, "attack", "effect", effect, 1e-9 * effect + noise, out);
+        tl_cli_record_check_near(attack, "attack", "effect", effect, CLI_AGREEMENT * effect + noise,
+                                 out);
         tl_cli_record_check_number(attack, "attack", "attack_log10", true,
-                                   log10_or_none(tl_cli_record_number(attack, "effect") / epsilon),
+                                   log10_or_none(tl_record_number(attack, "effect") / epsilon),
                                    out);
     }
     free(x);
@@ -96,22 +97,23 @@ static tl_status distances(const tl_problem *problem, const double *x, const dou
 static void check_slopes(const json_t *record, const json_t *attack, tl_cli_findings *out)
 {
     const json_t *lower = json_object_get(record, "lower");
-    const double move = tl_cli_record_number(lower, "joint_log10");
-    const double split = tl_cli_record_number(attack, "split_slope_log10");
-    const double far = tl_cli_record_number(attack, "far_log10"); /* fmax passes over NAN */
+    const double move = tl_record_number(lower, "joint_log10");
+    const double split = tl_record_number(attack, "split_slope_log10");
+    const double far = tl_record_number(attack, "far_log10"); /* fmax passes over NAN */
     const double pointwise = fmax(move, fmax(split, far));
-    const double whole = tl_cli_record_number(attack, "whole_log10");
-    const double parts = tl_cli_record_number(attack, "attack_log10");
+    const double whole = tl_record_number(attack, "whole_log10");
+    const double parts = tl_record_number(attack, "attack_log10");
 
     tl_cli_record_check_number(attack, "attack", "move_log10", true, move, out);
     tl_cli_record_check_number(attack, "attack", "pointwise_log10", true, pointwise, out);
-    if (tl_cli_record_number(attack, "neighbourhood_log10") < pointwise - LOG_SLACK)
+    if (tl_record_number(attack, "neighbourhood_log10") < pointwise - CLI_LOG_SLACK)
         tl_cli_findings_note(out, "attack", "neighbourhood_log10", "at least pointwise_log10",
                              json_object_get(attack, "neighbourhood_log10"));
-    tl_cli_record_check_most(attack, "attack", "whole_log10", parts + LOG_SLACK, out);
+    tl_cli_record_check_most(attack, "attack", "whole_log10", parts + CLI_LOG_SLACK, out);
     if (!json_object_get(attack, "attack_gain_log10")) return;
-    tl_cli_record_check_near(attack, "attack", "attack_gain_log10", parts - whole, LOG_SLACK, out);
-    tl_cli_record_check_near(attack, "attack", "slope_gain_log10", pointwise - move, LOG_SLACK,
+    tl_cli_record_check_near(attack, "attack", "attack_gain_log10", parts - whole, CLI_LOG_SLACK,
+                             out);
+    tl_cli_record_check_near(attack, "attack", "slope_gain_log10", pointwise - move, CLI_LOG_SLACK,
                              out);
 }
 
@@ -137,11 +139,11 @@ static tl_status check_measure(const json_t *record, const json_t *attack,
                              out);
     tl_cli_record_check_near(attack, "attack", "effect", effect, TRANSPORT * effect + noise, out);
     /* Over epsilon, which is no less than the distance. */
-    tl_cli_record_check_most(attack, "attack", "attack_log10",
-                             log10_or_none(tl_cli_record_number(attack, "effect") /
-                                           tl_cli_record_number(attack, "distance")) +
-                                 TRANSPORT,
-                             out);
+    tl_cli_record_check_most(
+        attack, "attack", "attack_log10",
+        log10_or_none(tl_record_number(attack, "effect") / tl_record_number(attack, "distance")) +
+            TRANSPORT,
+        out);
     check_slopes(record, attack, out);
     return TL_OK;
 }

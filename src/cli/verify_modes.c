@@ -9,24 +9,15 @@
 
 #include "cli/cli.h"
 #include "cli/verify.h"
+#include "tightlip/experiment.h"
 #include "tightlip/invert.h"
-
-/* Of logarithms to base ten: as numbers must agree to a relative 1e-9. */
-static const double LOG_SLACK = 1e-9 / M_LN10;
-
-double tl_cli_record_number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 void tl_cli_record_check_near(const json_t *object, const char *where, const char *key,
                               double expected, double slack, tl_cli_findings *out)
 {
     char text[40];
 
-    if (fabs(tl_cli_record_number(object, key) - expected) <= slack) return;
+    if (fabs(tl_record_number(object, key) - expected) <= slack) return;
     (void)snprintf(text, sizeof text, "%.15g", expected);
     tl_cli_findings_note(out, where, key, text, json_object_get(object, key));
 }
@@ -36,7 +27,7 @@ void tl_cli_record_check_most(const json_t *object, const char *where, const cha
 {
     char text[40];
 
-    if (!(tl_cli_record_number(object, key) > most)) return;
+    if (!(tl_record_number(object, key) > most)) return;
     (void)snprintf(text, sizeof text, "at most %.15g", most);
     tl_cli_findings_note(out, where, key, text, json_object_get(object, key));
 }
@@ -115,7 +106,7 @@ static tl_status check_compared(const json_t *compared, const tl_problem *proble
 
 static void check_given(const json_t *given, tl_cli_findings *out)
 {
-    const double found = tl_cli_record_number(given, "log10");
+    const double found = tl_record_number(given, "log10");
     static const char *const certified[] = {"certified", "certified_log10"};
 
     tl_cli_record_check_number(given, "given", "value", false, found, out);
@@ -132,7 +123,7 @@ static tl_status check_supremum(const json_t *record, const json_t *exact,
 {
     static const char *const ends[][3] = {{"lower", "lower_log10", "lower_certified"},
                                           {"upper", "upper_log10", "upper_certified"}};
-    const double upper = tl_cli_record_number(exact, "upper_log10") + LOG_SLACK;
+    const double upper = tl_record_number(exact, "upper_log10") + CLI_LOG_SLACK;
     tl_measure *mu = NULL;
     tl_norm_result norm;
     size_t n;
@@ -140,7 +131,7 @@ static tl_status check_supremum(const json_t *record, const json_t *exact,
     tl_status status = TL_OK;
 
     for (size_t i = 0; i < CLI_COUNT_OF(ends); i++) {
-        const double end = log10(tl_cli_record_number(exact, ends[i][0]));
+        const double end = log10(tl_record_number(exact, ends[i][0]));
         tl_cli_record_check_number(exact, "exact", ends[i][1], true, end, out);
         tl_cli_record_check_number(exact, "exact", ends[i][2], false, end, out);
     }
@@ -182,7 +173,7 @@ static void check_errors(const json_t *invert, const double *error, size_t count
     }
     for (size_t t = 0; t < count && rounding < 1; t++, rounding *= fmax(1, 4 * factor)) {
         const double found = json_number_value(json_array_get(list, t));
-        if (fabs(found - error[t]) <= 1e-9 * error[t] + rounding) continue;
+        if (fabs(found - error[t]) <= CLI_AGREEMENT * error[t] + rounding) continue;
         (void)snprintf(at, sizeof at, "errors[%zu]", t);
         (void)snprintf(text, sizeof text, "%.15g", error[t]);
         tl_cli_findings_note(out, "invert", at, text, json_array_get(list, t));
@@ -198,9 +189,9 @@ static tl_status check_inversion(const json_t *record, const json_t *invert,
                  recorded = json_array_size(json_object_get(invert, "errors"));
     const size_t iterations = recorded > 0 ? recorded - 1 : 0;
     const double log_step =
-        log10(tl_cli_record_number(invert, "c")) - tl_cli_record_number(invert, "bound_log10");
+        log10(tl_record_number(invert, "c")) - tl_record_number(invert, "bound_log10");
     const double step = pow(10, log_step);
-    const double log_found = tl_cli_record_number(json_object_get(record, "lower"), "log10");
+    const double log_found = tl_record_number(json_object_get(record, "lower"), "log10");
     double *y = malloc((2 * size + recorded + 1) * sizeof *y);
     size_t done = 0;
     tl_status status = y ? TL_OK : tl_fail(err, TL_ERR_MEMORY, "out of memory");

@@ -10,16 +10,13 @@
 #include "cli/cli.h"
 #include "cli/verify.h"
 
-/* Relative, of a number or of its logarithm where that is larger: double precision leaves 1e-10 of
- * a norm, and e^g of a bound carries the error of g. */
-static const double agreement = 1e-9;
 /* What one certificate may have above another: one product, rounded twice, or the products with
  * two directions, each found to what double precision leaves. */
 static const double same_product = 1e-15, other_direction = 1e-10;
 
 static double tolerance(double log10_value)
 {
-    return agreement * fmax(1 / M_LN10, fabs(log10_value));
+    return CLI_AGREEMENT * fmax(1 / M_LN10, fabs(log10_value));
 }
 
 /* "1.5e+400": past the double range as well; "inf". NAN: no number. */

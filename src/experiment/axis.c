@@ -12,13 +12,6 @@
 /* Relative; tics are written with ten digits. */
 static const double SAME = 1e-8;
 
-static double number_key(const json_t *plot, const char *key)
-{
-    const json_t *value = json_object_get(plot, key);
-
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static void widen(tl_axis *axis, double x)
 {
     if (isinf(x)) {
@@ -46,7 +39,7 @@ static size_t distinct(const tl_plot *p)
 
 static void user_limits(const tl_plot *p, tl_axis *axis)
 {
-    double low = number_key(p->plot, "ymin"), high = number_key(p->plot, "ymax");
+    double low = tl_record_number(p->plot, "ymin"), high = tl_record_number(p->plot, "ymax");
 
     if (!isnan(low)) axis->low = p->ylog ? log10(low) : low;
     if (!isnan(high)) axis->high = p->ylog ? log10(high) : high;

@@ -2,6 +2,13 @@
 
 #include <math.h>
 
+double tl_record_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();

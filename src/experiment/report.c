@@ -12,13 +12,6 @@
 /* Larger witnesses stay in cells.ndjson: the page is to be sent around. */
 enum { WITNESS_BYTES_MAX = 20000 };
 
-static double number_at(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static void put_paragraph(tl_buffer *b, const char *label, const char *text)
 {
     if (!text[0]) return;
@@ -87,7 +80,7 @@ static void put_standing(tl_buffer *b, const json_t *record)
     tl_buffer_text(b, "<td>");
     if (image) {
         const json_t *from = json_object_get(image, "attacked_from");
-        tl_buffer_print(b, "radius %.6g", number_at(image, "radius"));
+        tl_buffer_print(b, "radius %.6g", tl_record_number(image, "radius"));
         if (json_is_number(from)) tl_buffer_print(b, ", broken at %.6g", json_number_value(from));
         tl_buffer_text(b, json_is_true(json_object_get(record, "violation"))
                               ? " <span class=\"wrong\">refuted</span></td>"
@@ -119,7 +112,7 @@ static double best_value(const json_t *record)
 
     json_array_foreach(json_object_get(record, "bounds"), i, row)
     {
-        if (strcmp(tl_plot_text(row, "key"), best) == 0) return number_at(row, "log10");
+        if (strcmp(tl_plot_text(row, "key"), best) == 0) return tl_record_number(row, "log10");
     }
     return (double)NAN;
 }
@@ -144,14 +137,14 @@ static void put_row(tl_buffer *b, tl_buffer *witnesses, const json_t *variables,
 
     tl_buffer_text(b, "<tr>");
     put_variables(b, variables, record);
-    put_log_cell(b, number_at(lower, "log10"));
+    put_log_cell(b, tl_record_number(lower, "log10"));
     tl_buffer_text(b, "<td>");
     tl_report_escape(b, tl_plot_text(lower, "certified"));
     tl_buffer_text(b, "</td><td>");
     tl_report_escape(b, tl_plot_text(record, "best_bound"));
     tl_buffer_text(b, "</td>");
     put_log_cell(b, best_value(record));
-    put_log_cell(b, number_at(record, "ratio_log10"));
+    put_log_cell(b, tl_record_number(record, "ratio_log10"));
     put_standing(b, record);
     if (text && strlen(text) <= WITNESS_BYTES_MAX) {
         tl_buffer_print(b, "<td><a href=\"#\" data-witness=\"w%zu\" data-cell=\"%lld\" download=\"",
