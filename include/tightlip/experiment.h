@@ -135,7 +135,7 @@ TL_MUST_USE tl_status tl_experiment_plot(const char *directory, tl_error *err);
  * group plot_NAME whose script begins as those of tl_experiment_plot do. Errors: TL_ERR_MEMORY. */
 TL_MUST_USE tl_status tl_experiment_drop_plots(const char *directory, tl_error *err);
 
-/* How data.csv of a results directory compares with what its records give. */
+/* How a table of a results directory compares with what its records give. */
 typedef struct {
     size_t rows;                  /* that the records give */
     size_t differing;             /* cells, and rows that are missing or too many */
@@ -144,12 +144,16 @@ typedef struct {
     char expected[64], found[64]; /* and what it holds, cut to fit */
 } tl_table_check;
 
-/* Makes the table of manifest.json and cells.ndjson again and compares it with data.csv, cell by
- * cell: the same text, or, of a number that is computed from those of the record, a relative 1e-14.
- * Errors: TL_ERR_IO, TL_ERR_PARSE (manifest or records; what data.csv holds is compared), with file
- * and line. */
-TL_MUST_USE tl_status tl_experiment_check_table(const char *directory, tl_table_check *out,
-                                                tl_error *err);
+/* name: of the file in the directory. */
+typedef void tl_table_report(void *context, const char *name, const tl_table_check *check);
+
+/* Makes data.csv and, where they stand there, fit.csv and every fit_NAME.csv again from
+ * manifest.json and cells.ndjson and compares them, cell by cell: the same text, or, of a number
+ * that is computed from those of the record, a relative 1e-14, and of fits 1e-12 of their size.
+ * Reports each. Errors: TL_ERR_IO, TL_ERR_PARSE (manifest or records; what the tables hold is
+ * compared), with file and line. */
+TL_MUST_USE tl_status tl_experiment_check_tables(const char *directory, tl_table_report *report,
+                                                 void *context, tl_error *err);
 
 /* One self-contained HTML page over results directories, in that order: question, plot, a sortable
  * table of found values and bounds, refutations, witnesses for download, how to run it again. Reads

@@ -137,13 +137,13 @@ static tl_status verify(tally *t, const tl_cli_item *item, const tl_certify_sett
     return only ? status : TL_OK;
 }
 
-static void verify_table(tally *t, const char *directory)
+static void verify_tables(tally *t, const char *directory)
 {
     tl_error why = {TL_OK, ""};
-    bool differs = false;
-    const tl_status status = tl_cli_verify_table(directory, &t->array, &differs, &why);
+    size_t differing = 0;
+    const tl_status status = tl_cli_verify_tables(directory, &t->array, &differing, &why);
 
-    t->tables += differs;
+    t->tables += differing;
     if (status != TL_OK) count_unreadable(t, directory, status, &why);
 }
 
@@ -196,7 +196,7 @@ static tl_status run_verify(tl_cli_call *call, tl_error *err)
         status = verify(&t, &items.item[i], &settings, items.count == 1, err);
         tl_cli_item_release(&items.item[i]);
     }
-    for (size_t i = 0; i < items.tables && status == TL_OK; i++) verify_table(&t, items.table[i]);
+    for (size_t i = 0; i < items.tables && status == TL_OK; i++) verify_tables(&t, items.table[i]);
     if (status == TL_OK && items.count != 1 && !call->json) print_tally(&t, &items);
     call->refuted = t.verdict[TL_VERDICT_REFUTES] + t.verdict[TL_VERDICT_BELOW] +
                         t.verdict[TL_VERDICT_OUTSIDE] + t.differing + t.tables >
@@ -230,8 +230,9 @@ const tl_cli_verb tl_cli_verb_verify = {
         "of cells.ndjson, with the found value, the bounds, other norms, attacks, inversions and "
         "the "
         "lower end of a supremum that it publishes (not what the witness does not carry: "
-        "conjectures, given tokens, that a supremum or a slope is the largest one), and data.csv, "
-        "made again from the records; weights and "
+        "conjectures, given tokens, that a supremum or a slope is the largest one), and data.csv "
+        "and "
+        "fit.csv, made again from the records; weights and "
         "tokens that it names by file are read from there and must not have changed. Of wide "
         "layers read by name at many tokens the product is not in balls "
         "but in pairs of doubles with a proven error; the line says so. One line each: confirmed, "

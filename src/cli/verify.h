@@ -101,10 +101,10 @@ TL_MUST_USE tl_status tl_cli_verify_item(const tl_cli_item *item,
                                          tl_model_networks *networks, tl_certificate *c,
                                          tl_cli_findings *findings, tl_error *why);
 
-/* verify_table.c: the line of a table, or into *array its item. Errors: those of
- * tl_experiment_check_table. */
-TL_MUST_USE tl_status tl_cli_verify_table(const char *directory, json_t **array, bool *differs,
-                                          tl_error *err);
+/* verify_table.c: the lines of the tables, or into *array their items; *differing: how many are not
+ * what the records give. Errors: those of tl_experiment_check_tables. */
+TL_MUST_USE tl_status tl_cli_verify_tables(const char *directory, json_t **array, size_t *differing,
+                                           tl_error *err);
 
 /* verify_print.c: the line of an item. */
 void tl_cli_verify_print(const char *label, const tl_certificate *c);

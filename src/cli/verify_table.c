@@ -1,4 +1,4 @@
-/* data.csv of a results directory against its records. */
+/* The tables of a results directory against its records. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -34,21 +34,34 @@ static void print(const char *label, const tl_table_check *check)
     putchar('\n');
 }
 
-tl_status tl_cli_verify_table(const char *directory, json_t **array, bool *differs, tl_error *err)
-{
-    tl_table_check check;
-    char label[4200];
-    const tl_status status = tl_experiment_check_table(directory, &check, err);
+typedef struct {
+    const char *directory;
+    json_t **array;
+    size_t differing;
+} tables;
 
-    *differs = status == TL_OK && check.differing > 0;
-    if (status != TL_OK) return status;
-    (void)snprintf(label, sizeof label, "%s/data.csv", directory);
-    if (*array != NULL)
-        tl_cli_json_append(array, to_json(label, &check));
+static void report(void *context, const char *name, const tl_table_check *check)
+{
+    tables *t = context;
+    char label[4200];
+
+    (void)snprintf(label, sizeof label, "%s/%s", t->directory, name);
+    if (*t->array != NULL)
+        tl_cli_json_append(t->array, to_json(label, check));
     else
-        print(label, &check);
-    if (*differs)
+        print(label, check);
+    t->differing += check->differing > 0;
+    if (check->differing > 0)
         fprintf(stderr, "tightlip verify: %s: the table holds what its records do not give\n",
                 label);
-    return TL_OK;
+}
+
+tl_status tl_cli_verify_tables(const char *directory, json_t **array, size_t *differing,
+                               tl_error *err)
+{
+    tables t = {.directory = directory, .array = array};
+    const tl_status status = tl_experiment_check_tables(directory, report, &t, err);
+
+    *differing = t.differing;
+    return status;
 }

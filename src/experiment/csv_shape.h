@@ -29,6 +29,10 @@ const char *tl_csv_word(const json_t *list, size_t i);
 void tl_csv_header(tl_buffer *b, const tl_csv_shape *shape);
 /* The rows of a cell. */
 void tl_csv_rows(tl_buffer *b, const tl_csv_shape *shape, const json_t *record);
+/* The whole table of the text of cells.ndjson. Errors: TL_ERR_PARSE with line, TL_ERR_MEMORY; what
+ * b holds by then is the caller's. */
+TL_MUST_USE tl_status tl_csv_remake(tl_buffer *b, const tl_csv_shape *shape, const char *records,
+                                    tl_error *err);
 /* Whether numbers of that column are computed from those of the record: by another mathematical
  * library they may come out another way in the last digit. */
 bool tl_csv_is_computed(const char *column);

@@ -24,15 +24,15 @@ static char *name_path(const char *directory, const char *stem, const char *end)
 /* Files of the group plot or plot_NAME. */
 static bool find_paths(paths *p, const char *directory, const char *group)
 {
-    char fit[80];
+    char fit[TL_FIT_NAME_SIZE];
 
-    (void)snprintf(fit, sizeof fit, "fit%s", group + strlen("plot"));
+    tl_fit_name(fit, group);
     *p = (paths){.script = name_path(directory, group, ".gp"),
                  .svg = name_path(directory, group, ".svg"),
                  .png = name_path(directory, group, ".png"),
                  .svg_new = name_path(directory, group, ".svg.partial"),
                  .png_new = name_path(directory, group, ".png.partial"),
-                 .fit = name_path(directory, fit, ".csv")};
+                 .fit = tl_results_path(directory, fit)};
     return p->script && p->svg && p->png && p->svg_new && p->png_new && p->fit;
 }
 
@@ -93,35 +93,12 @@ static tl_status read_inputs(const char *directory, json_t **manifest, tl_table 
     return s;
 }
 
-/* fit.csv: the log-log slope of every found curve, C of C x^exponent where one is given, and slope
- * and half width of the 95 % interval as the legend has them. */
 static tl_status write_fit(const tl_plot *plot, const paths *p, tl_error *err)
 {
-    const json_t *exponent = json_object_get(plot->plot, "exponent");
-    double constant, constant_error;
     tl_buffer b = {0};
     tl_status s;
 
-    tl_buffer_text(&b, "y,series,points,slope,standard_error,intercept");
-    if (exponent) tl_buffer_text(&b, ",exponent,constant,constant_error");
-    tl_buffer_text(&b, ",slope_95,half_95\n");
-    for (size_t c = 0; c < plot->curves; c++) {
-        const tl_curve *curve = &plot->curve[c];
-        tl_line fit, interval;
-        if (curve->bound || !tl_fit_line(curve, &fit) || !tl_fit_interval(curve, &interval))
-            continue;
-        tl_buffer_print(&b, "%s,", curve->key);
-        tl_buffer_quoted(&b, curve->series);
-        tl_buffer_print(&b, ",%zu,%.17g,%.17g,%.17g", fit.points, fit.slope, fit.error,
-                        fit.intercept);
-        if (exponent &&
-            tl_fit_power(curve, json_number_value(exponent), &constant, &constant_error))
-            tl_buffer_print(&b, ",%.17g,%.17g,%.17g", json_number_value(exponent), constant,
-                            constant_error);
-        else if (exponent)
-            tl_buffer_text(&b, ",,,");
-        tl_buffer_print(&b, ",%.17g,%.17g\n", interval.slope, interval.half);
-    }
+    tl_fit_table(&b, plot);
     s = b.failed ? tl_fail(err, TL_ERR_MEMORY, "%s: out of memory", p->fit)
                  : tl_file_write(p->fit, b.text, b.used, err);
     free(b.text);
@@ -142,7 +119,7 @@ static tl_status curves_script(const json_t *plot, const tl_table *table, const 
 
     if (s) return s;
     s = tl_plot_script(&curves, manifest, script, err);
-    if (!s && json_is_true(json_object_get(plot, "fit"))) s = write_fit(&curves, p, err);
+    if (!s && tl_plot_has_fit(plot)) s = write_fit(&curves, p, err);
     tl_plot_clear(&curves);
     return s;
 }

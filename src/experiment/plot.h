@@ -133,6 +133,18 @@ bool tl_fit_has_spread(const tl_plot *plot, const tl_line *fit);
  * the geometric mean of y / x^exponent. False as tl_fit_line. */
 bool tl_fit_power(const tl_curve *curve, double exponent, double *constant, double *error);
 
+/* fit_table.c: the table of fits of a plot. Whether it has one, and the name of its file. */
+bool tl_plot_has_fit(const json_t *plot);
+enum { TL_FIT_NAME_SIZE = TL_PLOT_GROUP_MOST + 8 };
+void tl_fit_name(char name[TL_FIT_NAME_SIZE], const char *group);
+/* The log-log slope of every found curve, C of C x^exponent where one is given, and slope and half
+ * width of the 95 % interval as the legend has them. */
+void tl_fit_table(tl_buffer *b, const tl_plot *plot);
+/* The table of a group again, from that of its data, which tl_plot_check takes. Errors: those of
+ * tl_plot_collect. */
+TL_MUST_USE tl_status tl_fit_remake(tl_buffer *b, const json_t *plot, const tl_table *table,
+                                    tl_error *err);
+
 /* The whole script. */
 TL_MUST_USE tl_status tl_plot_script(const tl_plot *plot, const json_t *manifest, char **out,
                                      tl_error *err);

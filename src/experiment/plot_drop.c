@@ -30,13 +30,13 @@ static tl_status drop(const char *directory, const char *stem, const char *end, 
 
 static tl_status drop_group(const char *directory, const char *group, tl_error *err)
 {
-    char fit[TL_PLOT_GROUP_MOST + 1];
+    char fit[TL_FIT_NAME_SIZE];
 
-    (void)snprintf(fit, sizeof fit, "fit%s", group + strlen("plot"));
+    tl_fit_name(fit, group);
     tl_status s = drop(directory, group, ".gp", err);
     if (!s) s = drop(directory, group, ".svg", err);
     if (!s) s = drop(directory, group, ".png", err);
-    return s ? s : drop(directory, fit, ".csv", err);
+    return s ? s : drop(directory, fit, "", err);
 }
 
 /* Whether the script is of ours: one beside it may be the user's. */

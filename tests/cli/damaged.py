@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """damaged.py PROGRAM: results that were edited or cut by hand.
 
-`verify` must tell records whose published numbers their witnesses do not bear out, a table that the
+`verify` must tell records whose published numbers their witnesses do not bear out, tables that the
 records do not give, and go on where a certificate cannot be written; `plot` and `report` must refuse
 what they cannot read, with file, line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
 """
@@ -137,6 +137,28 @@ REMADE = [
     (lambda t: t[:-40], "line 3: expected ", " cells, found "),
 ]
 
+FITTED = """name = "fitted"; attention = { kind = "dot"; d = 1; A = "identity"; V = "identity"; };
+tokens = { values = ([-1.0], [0.5]); scale = "R"; }; bounds = ("none"); certify = false;
+sweep = ( { variable = "A"; values = ("minus-identity", "identity"); }, { variable = "R"; values = (0.5, 1.0, 2.0); } );
+plot = { x = "R"; log = "xy"; fit = true; exponent = 0.5; };
+"""
+
+# The same of its fit.csv.
+REFITTED = [
+    (lambda t: set_field(t, 1, "slope", "0.5"), "line 2, slope: expected 0.314", ", found 0.5"),
+    (lambda t: set_field(t, 2, "half_95", "1e-3"), "line 3, half_95: expected ", ", found 1e-3"),
+    (lambda t: set_field(t, 1, "standard_error", "1e-9"), "line 2, standard_error: expected ", ", found 1e-9"),
+    (lambda t: set_field(t, 1, "points", "3.0"), "line 2, points: expected 3, found 3.0", ""),
+    (lambda t: set_field(t, 2, "exponent", "0.50000000000000001"), "line 3, exponent: expected 0.5, found 0.50000000000000001", ""),
+    (lambda t: set_field(t, 2, "constant", "1.34505491"), "line 3, constant: expected 1.345", ", found 1.34505491"),
+    (lambda t: set_field(t, 2, "constant", ""), "line 3, constant: expected 1.345", ", found "),
+    (lambda t: t.replace("A = identity", "A = rotation"), "line 3, series: expected A = identity, found A = rotation", ""),
+    (lambda t: t.replace("slope_95", "slope_96"), "line 1, slope_95: expected slope_95, found slope_96", ""),
+    (lambda t: "".join(t.splitlines(True)[:2]), "line 3: expected a row, found none", ""),
+    (lambda t: t + t.splitlines(True)[2], "line 4: expected no row, found one", ""),
+    (lambda t: t.replace('"A = identity"', '"A = identity'), "line 3: expected 11 cells, found no cells", ""),
+]
+
 MANIFESTS = [
     (lambda m: {**m, "schema": "tightlip/manifest/9"}, 'schema: expected "tightlip/manifest/1", found "tightlip/manifest/9"'),
     (lambda m: {}, 'schema: expected "tightlip/manifest/1", found none'),
@@ -148,6 +170,12 @@ def set_field(text, line, column, value):
     rows = [row.split(",") for row in text.splitlines()]
     rows[line][rows[0].index(column)] = value
     return "\n".join(",".join(row) for row in rows) + "\n"
+
+
+def strip_witnesses(where):
+    """Tables alone are looked at in no time."""
+    records = [json.loads(line) for line in (where / "cells.ndjson").read_text().splitlines()]
+    (where / "cells.ndjson").write_text("".join(json.dumps({**r, "witness": None}) + "\n" for r in records))
 
 
 def call(*words):
@@ -262,6 +290,32 @@ def false_tables(program, tmp):
     (where / "manifest.json").write_text(manifest)
 
 
+def false_fits(program, tmp):
+    """fit.csv that is not what the records give, whatever stands in data.csv; another mathematical library's is."""
+    where = tmp / "fitted"
+    (tmp / "fitted.cfg").write_text(FITTED)
+    yield expect("run", call(program, "run", tmp / "fitted.cfg", "-o", where), 0)
+    strip_witnesses(where)
+    fits, table = (where / "fit.csv").read_text(), (where / "data.csv").read_text()
+    yield expect("fits", call(program, "verify", where), 0, f"{where}/fit.csv: confirmed: 2 rows as the records give them")
+    for edit, place, found in REFITTED:
+        (where / "fit.csv").write_text(edit(fits))
+        answer = call(program, "verify", where)
+        yield (expect(place, answer, 3, f"fit.csv: table differs: {place}", "1 tables differ from their records")
+               + expect(place, answer, 3, found, "fit.csv: the table holds what its records do not give"))
+    slope = float(fits.splitlines()[1].split(",")[fits.split(",").index("slope")])
+    for factor, code in ((1 + 1e-14, 0), (1 + 1e-11, 3)):
+        (where / "fit.csv").write_text(set_field(fits, 1, "slope", repr(slope * factor)))
+        yield expect(f"factor {factor}", call(program, "verify", where), code)
+    (where / "fit.csv").write_text(fits)
+    (where / "data.csv").write_text(set_field(table, 1, "lower_log10", "0.5"))
+    yield expect("data.csv", call(program, "verify", where), 3, "fit.csv: confirmed", "1 tables differ")
+    (where / "data.csv").write_text(table)
+    (where / "fit.csv").unlink()
+    answer = call(program, "verify", where)
+    yield expect("no fit.csv", answer, 0, "data.csv: confirmed") + (["fit.csv is spoken of"] if "fit.csv" in answer[1] else [])
+
+
 def unwritten_certificates(program, tmp):
     """Two records with a refuted formula's witness; one certificate cannot be written."""
     shutil.copytree(tmp / "given", tmp / "unwritten")
@@ -313,7 +367,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         make(program, tmp)
-        for test in (false_records, false_modes, false_tables, whose_a, unwritten_certificates, damaged_plots):
+        for test in (false_records, false_modes, false_tables, false_fits, whose_a, unwritten_certificates, damaged_plots):
             for wrong in test(program, tmp):
                 passed += not wrong
                 failed += bool(wrong)
