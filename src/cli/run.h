@@ -42,6 +42,7 @@ bool tl_cli_summary_report(tl_cli_summary *summary, tl_cli_call *call, const cha
 void tl_cli_describe_cell(char *text, size_t size, json_t *variables);
 /* summary_conjecture.c: the rows of a record that are conjectures, and what came of them. */
 bool tl_cli_conjectures_add(json_t *all, const json_t *record);
-void tl_cli_conjectures_print(FILE *out, const tl_cli_summary *summary);
+/* Every line begins with label. */
+void tl_cli_conjectures_print(FILE *out, const char *label, const tl_cli_summary *summary);
 
 #endif

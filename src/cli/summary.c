@@ -139,7 +139,7 @@ void tl_cli_summary_print(FILE *out, const tl_cli_summary *summary)
     if (count > ROWS_SHOWN) fprintf(out, ".. and %zu more cells\n", count - ROWS_SHOWN);
     fprintf(out, "%zu cells, %zu certified, %zu above a bound, %zu without a value\n", count,
             summary->certified, summary->violations, summary->failed);
-    tl_cli_conjectures_print(out, summary);
+    tl_cli_conjectures_print(out, "", summary);
 }
 
 void tl_cli_summary_clear(tl_cli_summary *summary)

@@ -112,14 +112,14 @@ static void print_refuted(FILE *out, const tl_cli_summary *summary, const json_t
             count > CELLS_SHOWN ? "; .." : "", worst.where, worst.times, worst.line);
 }
 
-void tl_cli_conjectures_print(FILE *out, const tl_cli_summary *summary)
+void tl_cli_conjectures_print(FILE *out, const char *label, const tl_cli_summary *summary)
 {
     json_t *entry;
     size_t i;
 
     json_array_foreach(summary->conjectures, i, entry)
     {
-        fprintf(out, "conjecture %s: ", json_string_value(json_object_get(entry, "key")));
+        fprintf(out, "%sconjecture %s: ", label, json_string_value(json_object_get(entry, "key")));
         if (json_integer_value(json_object_get(entry, "tested")) == 0) {
             fputs("tested in no cell: no value, or another norm\n", out);
             continue;

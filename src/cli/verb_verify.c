@@ -141,9 +141,10 @@ static void verify_tables(tally *t, const char *directory)
 {
     tl_error why = {TL_OK, ""};
     size_t differing = 0;
-    const tl_status status = tl_cli_verify_tables(directory, &t->array, &differing, &why);
+    tl_status status = tl_cli_verify_tables(directory, &t->array, &differing, &why);
 
     t->tables += differing;
+    if (status == TL_OK) status = tl_cli_verify_conjectures(directory, &t->array, &why);
     if (status != TL_OK) count_unreadable(t, directory, status, &why);
 }
 
@@ -227,20 +228,18 @@ const tl_cli_verb tl_cli_verb_verify = {
         "Takes the numbers of a witness file (tokens, or four numbers of a star) as exact, checks "
         "that its tokens lie in the domain, and proves a lower bound of the norm, with an "
         "enclosure of every bound beside it. Of a directory, every witness file and every record "
-        "of cells.ndjson, with the found value, the bounds, other norms, attacks, inversions and "
-        "the "
-        "lower end of a supremum that it publishes (not what the witness does not carry: "
-        "conjectures, given tokens, that a supremum or a slope is the largest one), and data.csv "
-        "and "
-        "fit.csv, made again from the records; weights and "
-        "tokens that it names by file are read from there and must not have changed. Of wide "
-        "layers read by name at many tokens the product is not in balls "
-        "but in pairs of doubles with a proven error; the line says so. One line each: confirmed, "
-        "below claim, refutes KEY (with a certificate "
+        "of cells.ndjson, with the found value, the bounds, conjectures by their formulas, other "
+        "norms, attacks, inversions and the lower end of a supremum that it publishes (not what "
+        "the witness does not carry: given tokens, that a supremum or a slope is the largest one), "
+        "and data.csv and fit.csv, made again from the records; then what the records say of each "
+        "conjecture: refuted where and by how much at most, or nowhere. Weights and tokens that it "
+        "names by file are read from there and must not have changed. Of wide layers read by name "
+        "at many tokens the product is not in balls but in pairs of doubles with a proven error; "
+        "the line says so. One line each: confirmed, below claim, refutes KEY (with a certificate "
         "written beside the file: FILE.certificate.json), outside, record differs (cell, number, "
         "expected, found), table differs (line, column, expected, found), undecided. Exit code 3 "
-        "when a claim, a record, a table or a bound is "
-        "contradicted. Bounds marked refuted count only when named.",
+        "when a claim, a record, a table or a bound is contradicted; a conjecture that falls is a "
+        "result. Bounds marked refuted count only when named.",
     .option = options,
     .options = VERIFY_COUNT,
     .least = 1,

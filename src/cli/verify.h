@@ -12,12 +12,13 @@
 typedef enum { CLI_A_GIVEN, CLI_A_SEARCHED, CLI_A_UNKNOWN } tl_cli_a;
 
 typedef struct {
-    char *label;       /* the file, or "DIR/cells.ndjson:CELL" */
-    char *certificate; /* where a certificate would be written */
-    char *data;        /* the directory of the files that the document refers to */
-    json_t *document;  /* the problem; NULL: unreadable, as `error` says */
-    json_t *record;    /* that the problem is the witness of; NULL: of none */
-    tl_cli_a a;        /* of the record, unknown where its manifest is missing */
+    char *label;         /* the file, or "DIR/cells.ndjson:CELL" */
+    char *certificate;   /* where a certificate would be written */
+    char *data;          /* the directory of the files that the document refers to */
+    json_t *document;    /* the problem; NULL: unreadable, as `error` says */
+    json_t *record;      /* that the problem is the witness of; NULL: of none */
+    tl_cli_a a;          /* of the record, unknown where its manifest is missing */
+    json_t *conjectures; /* of its manifest; NULL: none, or no manifest */
     tl_error error;
 } tl_cli_item;
 
@@ -46,7 +47,7 @@ void tl_cli_items_clear(tl_cli_items *items);
 /* What a record publishes that its witness does not bear out. */
 typedef struct {
     json_t *differs; /* list of {"at", "expected", "found"}, owned; NULL: out of memory */
-    size_t skipped;  /* bounds not computed again: conjectures; an unknown domain, or A */
+    size_t skipped;  /* bounds not computed again: an unknown domain, A or formula */
 } tl_cli_findings;
 
 /* verify_record.c: numbers must agree to CLI_AGREEMENT, and what is called certified must not lie
@@ -66,12 +67,33 @@ void tl_cli_record_check_bound(const json_t *row, const char *key, const tl_boun
 /* The ratios of the record, as quotients of its own numbers. */
 void tl_cli_record_check_ratios(const json_t *record, tl_cli_findings *out);
 
+/* What the bounds of one record were asked about. domain NULL: of a star. */
+typedef struct {
+    const tl_bound_query *query;
+    tl_domain *domain;
+    tl_cli_a a;
+} tl_cli_asked;
+
+/* verify_conjecture.c: a row that is a conjecture, by its formula: whether it applies and is
+ * comparable, its value, and whether the found value refutes it. conjectures: of the manifest, or
+ * NULL. Errors: TL_ERR_MEMORY, TL_ERR_PARSE (the formula). */
+TL_MUST_USE tl_status tl_cli_record_check_conjecture(const json_t *record, const json_t *row,
+                                                     const json_t *conjectures,
+                                                     const tl_cli_asked *asked,
+                                                     tl_cli_findings *out, tl_error *err);
+/* What the records of a directory say of each conjecture: verdict, worst cell, ratio; a line each,
+ * or into *array its item. Errors: those of tl_cli_summary_read. */
+TL_MUST_USE tl_status tl_cli_verify_conjectures(const char *directory, json_t **array,
+                                                tl_error *err);
+
 /* verify_bounds.c: the bounds and ratios of the record, in double precision. Errors: TL_ERR_MEMORY,
  * those of tl_bound_evaluate. Cost: that of the bounds. */
 TL_MUST_USE tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem,
-                                                 tl_cli_a a, tl_cli_findings *out, tl_error *err);
+                                                 tl_cli_a a, const json_t *conjectures,
+                                                 tl_cli_findings *out, tl_error *err);
 TL_MUST_USE tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star *star,
-                                               tl_cli_findings *out, tl_error *err);
+                                               const json_t *conjectures, tl_cli_findings *out,
+                                               tl_error *err);
 
 /* What else a record holds, as far as the witness bears it out. verify_modes.c: atoms and masses of
  * the witness, norms beside the first (but inf2, whose ascent may end elsewhere), the tokens of a

@@ -10,13 +10,10 @@
 #include "cli/cli.h"
 #include "cli/verify.h"
 
-/* What the bounds of one record were asked about. */
 typedef struct {
-    const json_t *record;
-    const tl_bound_query *query;
+    const json_t *record, *conjectures;
     const tl_problem *problem; /* NULL: of a star */
-    tl_domain *domain;         /* NULL: of a star */
-    tl_cli_a a;
+    tl_cli_asked asked;
 } setting;
 
 /* A bound that is a search in doubles may end a little elsewhere in balls: asked for only then. */
@@ -31,7 +28,7 @@ static tl_status check_certified(const setting *s, const json_t *row, const tl_b
     if (!value->applicable || !json_is_string(found)) return TL_OK;
     if (s->problem && !tl_cli_record_agrees(found, false, expected)) {
         tl_problem asked = *s->problem;
-        asked.domain = s->domain;
+        asked.domain = s->asked.domain;
         const tl_status status = tl_certify_upper(&asked, 1, &bound, value, &upper, err);
         if (status != TL_OK) return status;
         expected = upper.log10;
@@ -48,21 +45,19 @@ static tl_status check_row(const setting *s, const json_t *row, tl_cli_findings 
     const tl_bound *bound = key ? tl_bound_find(key) : NULL;
     tl_bound_value value = {.applicable = false};
 
-    if (provenance && strcmp(provenance, tl_provenance_name(TL_PROVENANCE_CONJECTURE)) == 0) {
-        out->skipped++;
-        return TL_OK;
-    }
+    if (provenance && strcmp(provenance, tl_provenance_name(TL_PROVENANCE_CONJECTURE)) == 0)
+        return tl_cli_record_check_conjecture(s->record, row, s->conjectures, &s->asked, out, err);
     if (!bound) {
         tl_cli_findings_note(out, "bound", "key", "one of tightlip list bounds",
                              json_object_get(row, "key"));
         return TL_OK;
     }
-    if (s->a == CLI_A_UNKNOWN && !tl_bound_is_about_one_input(bound)) {
+    if (s->asked.a == CLI_A_UNKNOWN && !tl_bound_is_about_one_input(bound)) {
         out->skipped++;
         return TL_OK;
     }
     const tl_bound_query asked =
-        tl_bound_query_about(s->query, bound, s->domain, s->a == CLI_A_SEARCHED);
+        tl_bound_query_about(s->asked.query, bound, s->asked.domain, s->asked.a == CLI_A_SEARCHED);
     const tl_status status = tl_bound_evaluate(bound, &asked, &value, err);
     if (status != TL_OK) return status;
     tl_cli_record_check_bound(row, key, &value, out);
@@ -97,7 +92,7 @@ static tl_domain *domain_of(const json_t *record, const tl_problem *problem, tl_
 }
 
 tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *problem, tl_cli_a a,
-                                     tl_cli_findings *out, tl_error *err)
+                                     const json_t *conjectures, tl_cli_findings *out, tl_error *err)
 {
     const size_t rows = json_array_size(json_object_get(record, "bounds"));
     const tl_layer *layer = problem->layer;
@@ -108,8 +103,10 @@ tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *pro
 
     if (status == TL_OK && rows > 0) {
         tl_domain *domain = domain_of(record, problem, &own);
-        const setting s = {
-            .record = record, .query = &query, .problem = problem, .domain = domain, .a = a};
+        const setting s = {.record = record,
+                           .conjectures = conjectures,
+                           .problem = problem,
+                           .asked = {.query = &query, .domain = domain, .a = a}};
         if (domain &&
             tl_bound_query_domain(&query, head, layer, problem->measure, domain, NULL) == TL_OK)
             status = check_bounds(&s, out, err);
@@ -122,11 +119,11 @@ tl_status tl_cli_record_check_bounds(const json_t *record, const tl_problem *pro
 }
 
 tl_status tl_cli_record_check_star(const json_t *record, const tl_certified_star *star,
-                                   tl_cli_findings *out, tl_error *err)
+                                   const json_t *conjectures, tl_cli_findings *out, tl_error *err)
 {
     tl_head_facts head;
     tl_bound_query query;
-    const setting s = {.record = record, .query = &query};
+    const setting s = {.record = record, .conjectures = conjectures, .asked = {.query = &query}};
     const json_t *shape = json_object_get(json_object_get(record, "lower"), "star");
 
     tl_cli_record_check_near(shape, "star", "centre", (double)star->centre, 0, out);

@@ -30,7 +30,8 @@ static tl_status check_record(const tl_cli_item *item, const tl_problem *problem
 
     if (!item->record || c->verdict == TL_VERDICT_OUTSIDE) return TL_OK;
     tl_cli_record_check_lower(item->record, c, same, out);
-    status = tl_cli_record_check_bounds(item->record, problem, item->a, out, why);
+    status =
+        tl_cli_record_check_bounds(item->record, problem, item->a, item->conjectures, out, why);
     if (status == TL_OK)
         status = tl_cli_record_check_modes(item->record, problem, referred, out, why);
     return status == TL_OK ? tl_cli_record_check_attack(item->record, problem, out, why) : status;
@@ -106,7 +107,7 @@ static tl_status certify_star(const tl_cli_item *item, const tl_certify_settings
     if (status == TL_OK) status = tl_certify_star(&star, settings, c, why);
     if (status != TL_OK || !item->record) return status;
     tl_cli_record_check_lower(item->record, c, true, findings);
-    status = tl_cli_record_check_star(item->record, &star, findings, why);
+    status = tl_cli_record_check_star(item->record, &star, item->conjectures, findings, why);
     if (status != TL_OK) tl_certificate_clear(c);
     return status;
 }

@@ -141,8 +141,11 @@ static tl_status add_record(tl_cli_items *items, const results *from, const char
         append(items, format("%s:%zu", from->path, number),
                format("%s/cells.%zu.certificate.json", from->dir, number), from->data,
                json_incref(witness), record, record ? NULL : &why, err);
-    if (status == TL_OK) items->item[items->count - 1].a = a;
-    return status;
+    if (status != TL_OK) return status;
+    items->item[items->count - 1].a = a;
+    items->item[items->count - 1].conjectures =
+        json_incref(json_object_get(json_object_get(from->manifest, "config"), "conjecture"));
+    return TL_OK;
 }
 
 static json_t *load_manifest(const char *dir)
@@ -254,7 +257,8 @@ void tl_cli_item_release(tl_cli_item *item)
 {
     json_decref(item->document);
     json_decref(item->record);
-    item->document = item->record = NULL;
+    json_decref(item->conjectures);
+    item->document = item->record = item->conjectures = NULL;
 }
 
 void tl_cli_items_clear(tl_cli_items *items)

@@ -2,7 +2,8 @@
 """damaged.py PROGRAM: results that were edited or cut by hand.
 
 `verify` must tell records whose published numbers their witnesses do not bear out, tables that the
-records do not give, and go on where a certificate cannot be written; `plot` and `report` must refuse
+records do not give and conjectures that came out otherwise, and go on where a certificate cannot be written; `plot` and
+`report` must refuse
 what they cannot read, with file, line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
 """
 import json
@@ -102,6 +103,23 @@ invert = { bound = "l2-2"; c = 0.9; iterations = 12; };""", [
         (lambda r: r["lower"]["star"].update(centre=3), "star.centre: expected "),
         (lambda r: r["lower"]["star"].update(a=0.5), "star.a: expected "),
         (lambda r: r["lower"]["star"].update(rho=0.5), "star.rho: expected "),
+    ]),
+    "conjectured": ("""attention = { kind = "dot"; d = 1; A = "minus-identity"; V = "identity"; };
+tokens = { values = ([-1.0], [1.0]); }; bounds = ("sharp-local");
+conjecture = ( { key = "low"; log = "log(norm_v) + log(g) - 1"; }, { key = "high"; log = "log(norm_v) + log(1 + 4*g)"; },
+               { key = "never"; log = "log(-g)"; scope = "local"; }, { key = "rows"; log = "g - 9"; norm = "inf"; },
+               { key = "close"; log = "0.3"; } );""", [
+        (lambda r: bound(r, "low").pop("refuted"), "bound low.refuted: expected true, found null"),
+        (lambda r: bound(r, "close").pop("refuted"), "bound close.refuted: expected true, found null"),
+        (lambda r: bound(r, "high").update(refuted=True), "bound high.refuted: expected false, found true"),
+        (lambda r: bound(r, "rows").update(refuted=True), "bound rows.refuted: expected false, found true"),
+        (lambda r: bound(r, "low").update(log10=bound(r, "low")["log10"] + 1e-7), "bound low.log10: expected -0.434"),
+        (lambda r: bound(r, "high").update(value=4.0), "bound high.value: expected 5.00000000"),
+        (lambda r: bound(r, "never").update(applicable=True), "bound never.applicable: expected false, found true"),
+        (lambda r: bound(r, "high").update(applicable=False), "bound high.applicable: expected true, found false"),
+        (lambda r: bound(r, "rows").update(comparable=True), "bound rows.comparable: expected false, found true"),
+        (lambda r: bound(r, "high").update(comparable=False), "bound high.comparable: expected true, found false"),
+        (lambda r: bound(r, "high").update(key="higher"), "bound.key: expected a conjecture of the manifest, found \"higher\""),
     ]),
     "beside": ("""attention = { kind = "dot"; d = 1; A = "identity"; V = "identity"; };
 tokens = { construction = "castin"; n = 5; radius = 2.0; }; domain = { kind = "ball"; radius = 2.0; };
@@ -251,7 +269,8 @@ def false_modes(program, tmp):
     for name, (config, edits) in MODES.items():
         (tmp / f"{name}.cfg").write_text(f'name = "{name}";\n{config}\n')
         where = tmp / name
-        yield expect(name, call(program, "run", tmp / f"{name}.cfg", "-o", where, "--no-plot"), 0)
+        # a conjecture without a value there fails the run, which leaves the rest
+        yield expect(name, call(program, "run", tmp / f"{name}.cfg", "-o", where, "--no-plot"), name == "conjectured")
         yield expect(name, call(program, "verify", where), 0, "data.csv: confirmed: ")
         record = (where / "cells.ndjson").read_text()
         lines = []
@@ -288,6 +307,25 @@ def false_tables(program, tmp):
     (where / "manifest.json").write_text(json.dumps({}))
     yield expect("manifest", call(program, "verify", where), 1, "cells.ndjson:2: confirmed", "manifest.json: schema: expected")
     (where / "manifest.json").write_text(manifest)
+
+
+def false_conjectures(program, tmp):
+    """What came of a conjecture is said as by run; another formula in the manifest than the records are of."""
+    where = tmp / "conjecture"
+    said = call(program, "run", HERE / "data/conjecture.cfg", "-o", where, "--no-plot")[2]
+    outcomes = [line for line in said.splitlines() if line.startswith("conjecture ")]
+    code, out, err = call(program, "verify", where)
+    yield expect("verify", (code, out, err), 0, err="4 witnesses, 4 confirmed\n")
+    yield [] if len(outcomes) == 2 and out.splitlines()[-2:] == [f"{where}/cells.ndjson: {line}" for line in outcomes] else \
+        [f"expected {outcomes}, found {out[-900:]!r}"]
+    items = json.loads(call(program, "verify", where, "--json")[1])
+    yield [] if [(i["verdict"], i["key"], i["tested"], i["violated"], i["tightest"]) for i in items[-2:]] == \
+        [("conjecture refuted", "low", 4, [1, 3], 1), ("conjecture stands", "high", 4, [], 1)] else [f"--json: {items[-2:]}"]
+    manifest = (where / "manifest.json").read_text()
+    (where / "manifest.json").write_text(manifest.replace("1 + 4*g", "1 + 5*g"))
+    yield expect("formula", call(program, "verify", where), 3, "bound high.log10: expected ", "4 whose record differs")
+    (where / "manifest.json").unlink()
+    yield expect("no manifest", call(program, "verify", where), 0, err="4 confirmed; 8 bounds not computed again")
 
 
 def false_fits(program, tmp):
@@ -367,7 +405,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         make(program, tmp)
-        for test in (false_records, false_modes, false_tables, false_fits, whose_a, unwritten_certificates, damaged_plots):
+        for test in (false_records, false_modes, false_tables, false_fits, false_conjectures, whose_a, unwritten_certificates, damaged_plots):
             for wrong in test(program, tmp):
                 passed += not wrong
                 failed += bool(wrong)
