@@ -201,3 +201,13 @@ Test(livit, a_stop_ends_a_set_between_images)
     tl_images_clear(&images);
     tl_livit_free(net);
 }
+
+/* Of no images every share is one of nothing, and is a number. */
+Test(livit, shares_of_no_images)
+{
+    const tl_livit_report none = {.rows = 0};
+
+    cr_expect_eq(tl_livit_share_clean(&none), 0);
+    cr_expect_eq(tl_livit_share_certified(&none, 0.5), 0);
+    cr_expect_eq(tl_livit_share_standing(&none, 0), 0);
+}

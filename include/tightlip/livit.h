@@ -132,7 +132,8 @@ TL_MUST_USE tl_status tl_livit_evaluate(tl_livit_report *report, const tl_livit 
                                         size_t epsilons, const tl_livit_attack *attack,
                                         tl_error *err);
 void tl_livit_report_clear(tl_livit_report *report);
-/* Shares of the images at epsilon[i]: radius >= epsilon; no attack found. */
+/* Shares of the images, 0 where there are none: radius >= epsilon; no attack found at epsilon[i];
+ * the label predicted. */
 double tl_livit_share_certified(const tl_livit_report *report, double epsilon);
 double tl_livit_share_standing(const tl_livit_report *report, size_t i);
 double tl_livit_share_clean(const tl_livit_report *report);

@@ -173,13 +173,18 @@ void tl_livit_report_clear(tl_livit_report *report)
     *report = (tl_livit_report){0};
 }
 
+static double share(const tl_livit_report *report, size_t count)
+{
+    return report->rows > 0 ? (double)count / (double)report->rows : 0;
+}
+
 double tl_livit_share_clean(const tl_livit_report *report)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < report->rows; i++)
         count += report->row[i].predicted == report->row[i].label;
-    return (double)count / (double)report->rows;
+    return share(report, count);
 }
 
 double tl_livit_share_certified(const tl_livit_report *report, double epsilon)
@@ -190,7 +195,7 @@ double tl_livit_share_certified(const tl_livit_report *report, double epsilon)
         const tl_livit_row *row = &report->row[i];
         count += row->radius > 0 && row->radius >= epsilon;
     }
-    return (double)count / (double)report->rows;
+    return share(report, count);
 }
 
 double tl_livit_share_standing(const tl_livit_report *report, size_t i)
@@ -198,5 +203,5 @@ double tl_livit_share_standing(const tl_livit_report *report, size_t i)
     size_t count = 0;
 
     for (size_t k = 0; k < report->rows; k++) count += !report->row[k].attacked[i];
-    return (double)count / (double)report->rows;
+    return share(report, count);
 }
