@@ -272,6 +272,12 @@ Test(exact, what_is_refused)
     } rows[] = {
         {{.layer = layer, .n = 2, .radius = -1, .tolerance = 1}, TL_ERR_DOMAIN, "radius"},
         {{.layer = layer, .n = 2, .radius = 1, .tolerance = 0}, TL_ERR_DOMAIN, "tolerance"},
+        {{.layer = layer, .n = 2, .radius = 1, .tolerance = 1, .seconds = -1},
+         TL_ERR_DOMAIN,
+         "seconds: expected 0 or more, found -1"},
+        {{.layer = layer, .n = 2, .radius = 1, .tolerance = 1, .seconds = NAN},
+         TL_ERR_DOMAIN,
+         "seconds"},
         {{.layer = layer, .n = 7, .radius = 1, .tolerance = 1}, TL_ERR_UNSUPPORTED, "n = 7"},
         {{.layer = wide, .n = 4, .radius = 1, .tolerance = 1}, TL_ERR_UNSUPPORTED, "width 2"},
         {{.layer = layer, .n = 2, .radius = INFINITY, .tolerance = 1}, TL_ERR_UNSUPPORTED, "l2"},

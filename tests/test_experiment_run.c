@@ -203,6 +203,33 @@ Test(experiment_run, directories_that_cannot_be_used)
     scratch_clear(&dir);
 }
 
+/* Not the default, which would be 0. */
+Test(experiment_run, a_negative_number_of_threads_is_refused)
+{
+    scratch dir;
+    tl_error err = {0};
+
+    cr_assert(scratch_init(&dir));
+    tl_experiment *ex = experiment_from(&dir, SMALL);
+    cr_expect_eq(run(ex, (tl_run_options){.directory = dir.directory, .threads = -1}, &err),
+                 TL_ERR_ARGUMENT);
+    cr_expect_str_eq(err.text, "threads: expected 0 or more, found -1");
+    cr_expect_not(results_exist(dir.directory, "cells.ndjson"));
+    tl_experiment_free(ex);
+    scratch_clear(&dir);
+}
+
+Test(experiment_run, a_negative_limit_of_time_is_refused)
+{
+    static const refusal rows[] = {{"search = { seconds = -1.0; };", ":2: search.seconds: expected "
+                                                                     "seconds >= 0, found -1"},
+                                   {"search = { seconds = 0.0; };", NULL}};
+
+    expect_refusals("name = \"t\"; attention = { d = 2; A = \"worst\"; V = \"identity\"; };"
+                    "domain = { kind = \"ball\"; radius = 1.0; };\n",
+                    rows, 2);
+}
+
 /* A limit on the size of files stands for a disk that fills. */
 Test(experiment_run, a_full_disk_leaves_whole_lines)
 {

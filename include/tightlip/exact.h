@@ -63,13 +63,13 @@ typedef struct {
 
 /* Errors: TL_ERR_UNSUPPORTED (several heads, an output matrix, a general mask, other kinds, d > 2,
  * more than 6 coordinates, an infinite radius elsewhere), TL_ERR_DOMAIN (radius or tolerance not
- * positive and finite, start outside the ball), TL_ERR_PARSE and TL_ERR_IO for the state file (one
- * of another problem, of another version, cut or changed is refused), TL_ERR_MEMORY. Where the
- * state cannot be written, which ends a run with TL_ERR_IO, the result is filled in all the same (x
- * is not NULL). Stopped, the enclosure is the one reached by then, with TL_OK. The result does not
- * depend on the number of threads, unless stopped by time. Cost: some 0.3 ms per box at n d = 3,
- * growing like (n d)^4; near a smooth maximum the number of boxes grows with the logarithm of the
- * tolerance alone. */
+ * positive and finite, seconds negative, start outside the ball), TL_ERR_PARSE and TL_ERR_IO for
+ * the state file (one of another problem, of another version, cut or changed is refused),
+ * TL_ERR_MEMORY. Where the state cannot be written, which ends a run with TL_ERR_IO, the result is
+ * filled in all the same (x is not NULL). Stopped, the enclosure is the one reached by then, with
+ * TL_OK. The result does not depend on the number of threads, unless stopped by time. Cost: some
+ * 0.3 ms per box at n d = 3, growing like (n d)^4; near a smooth maximum the number of boxes grows
+ * with the logarithm of the tolerance alone. */
 TL_MUST_USE tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result,
                                    tl_error *err);
 void tl_exact_result_clear(tl_exact_result *result);

@@ -56,7 +56,7 @@ enum { TL_SHARDS_MAX = 1000000 };
 
 typedef struct {
     const char *directory; /* results go here; made when absent (parents must exist) */
-    int threads;           /* 0: OpenMP's default */
+    int threads;           /* 0: OpenMP's default; negative: TL_ERR_ARGUMENT */
     bool has_seed;
     uint64_t seed;  /* overrides the file's */
     bool resume;    /* keep the finished cells of an interrupted run of the same resolved config */

@@ -277,6 +277,9 @@ tl_status tl_exact_run(const tl_exact_problem *problem, tl_exact_result *result,
     if (!(problem->tolerance > 0) || !isfinite(problem->tolerance))
         return tl_fail(err, TL_ERR_DOMAIN, "exact: tolerance: expected a positive number, found %g",
                        problem->tolerance);
+    if (!(problem->seconds >= 0))
+        return tl_fail(err, TL_ERR_DOMAIN, "exact: seconds: expected 0 or more, found %g",
+                       problem->seconds);
     const tl_layer *layer = problem->layer;
     const bool line = layer->kind == TL_KIND_L2 && layer->d == 1 && layer->heads == 1 &&
                       layer->mask == TL_MASK_NONE && fabs(layer->head->Q[0]) > 0 && problem->n > 0;

@@ -101,6 +101,9 @@ static tl_status check(const tl_experiment *ex, const tl_run_options *options, u
 {
     const size_t shard = options->shard, shards = options->shards;
 
+    if (options->threads < 0)
+        return tl_fail(err, TL_ERR_ARGUMENT, "threads: expected 0 or more, found %d",
+                       options->threads);
     if (seed > INT64_MAX)
         return tl_fail(err, TL_ERR_ARGUMENT, "seed: expected an integer below 2^63, found more");
     if (shards > TL_SHARDS_MAX || shard > shards || (shard == 0 && shards > 0))

@@ -217,10 +217,12 @@ static void say(helper *h, tl_work_kind kind, const char *text)
 tl_status tl_experiment_help(const tl_experiment *ex, const tl_run_options *options, tl_error *err)
 {
     const uint64_t seed = options->has_seed ? options->seed : ex->settings.seed;
-    const int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    const int threads = options->threads != 0 ? options->threads : omp_get_max_threads();
     helper h = {.options = options};
     char *manifest = own_manifest(ex, seed);
-    tl_status s = tl_worker_init(&h.worker, ex, seed, threads, err);
+    tl_status s = threads > 0 ? tl_worker_init(&h.worker, ex, seed, threads, err)
+                              : tl_fail(err, TL_ERR_ARGUMENT,
+                                        "threads: expected 0 or more, found %d", threads);
 
     omp_init_lock(&h.door);
     say(&h, TL_WORK_HELLO, manifest ? manifest : "");
