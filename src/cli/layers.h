@@ -78,6 +78,12 @@ char *layers_csv(const layers_report *report);
  * what the model has seen. */
 TL_MUST_USE tl_status layers_write(const layers_report *report, const tl_transformer *model,
                                    const char *subject, const char *directory, tl_error *err);
+/* Rows of a call that was interrupted replace no earlier results in the directory: they go to a
+ * file beside them, which the next whole call removes. */
+#define LAYERS_PARTIAL "data.csv.partial"
+bool layers_go_beside(const layers_report *report, const char *directory);
+TL_MUST_USE tl_status layers_write_beside(const layers_report *report, const char *directory,
+                                          tl_error *err);
 /* "all" or the number. */
 const char *layers_head_text(char *text, size_t size, long head);
 json_t *layers_json(const layers_report *report, const tl_transformer *model);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/experiments.h"
 #include "cli/layers.h"
@@ -168,6 +169,34 @@ static tl_status write_text(const char *directory, const char *name, char *text,
     return s;
 }
 
+static bool stands_in(const char *directory, const char *name)
+{
+    char path[4400];
+
+    return (size_t)snprintf(path, sizeof path, "%s/%s", directory, name) < sizeof path &&
+           access(path, F_OK) == 0;
+}
+
+bool layers_go_beside(const layers_report *report, const char *directory)
+{
+    return report->interrupted && directory &&
+           (stands_in(directory, "data.csv") || stands_in(directory, "manifest.json"));
+}
+
+tl_status layers_write_beside(const layers_report *report, const char *directory, tl_error *err)
+{
+    return write_text(directory, LAYERS_PARTIAL, layers_csv(report), err);
+}
+
+/* Rows of an earlier call that was interrupted: these take their place. */
+static void drop_partial(const char *directory)
+{
+    char path[4400];
+
+    if ((size_t)snprintf(path, sizeof path, "%s/" LAYERS_PARTIAL, directory) < sizeof path)
+        (void)unlink(path);
+}
+
 tl_status layers_write(const layers_report *report, const tl_transformer *model,
                        const char *subject, const char *directory, tl_error *err)
 {
@@ -180,6 +209,7 @@ tl_status layers_write(const layers_report *report, const tl_transformer *model,
                        manifest ? json_dumps(manifest, JSON_INDENT(1)) : NULL, err);
     if (!s) s = tl_experiment_drop_plots(directory, err);
     if (!s) s = tl_experiment_plot(directory, err);
+    if (!s) drop_partial(directory);
     json_decref(manifest);
     return s;
 }

@@ -158,11 +158,12 @@ static void name_subject(const tl_cli_call *call, char *text, size_t size)
 }
 
 static tl_status write_files(const tl_cli_call *call, const layers_report *report,
-                             const tl_transformer *model, tl_error *err)
+                             const tl_transformer *model, bool beside, tl_error *err)
 {
     char subject[200];
 
     if (!call->value[LAYERS_OUTPUT].given) return TL_OK;
+    if (beside) return layers_write_beside(report, call->value[LAYERS_OUTPUT].text, err);
     name_subject(call, subject, sizeof subject);
     return layers_write(report, model, subject, call->value[LAYERS_OUTPUT].text, err);
 }
@@ -177,16 +178,22 @@ static tl_status print_csv(const layers_report *report, tl_error *err)
     return TL_OK;
 }
 
+/* The plots, or the file beside earlier results. */
+static json_t *files_json(const char *directory, bool beside)
+{
+    return beside ? json_pack("[o]", json_sprintf("%s/" LAYERS_PARTIAL, directory))
+                  : tl_cli_list_plots(directory, true);
+}
+
 static tl_status show(const tl_cli_call *call, const layers_report *report,
-                      const tl_transformer *model, tl_error *err)
+                      const tl_transformer *model, bool beside, tl_error *err)
 {
     const char *directory = call->value[LAYERS_OUTPUT].text;
     tl_status s = TL_OK;
 
     if (call->json) {
         json_t *document = layers_json(report, model);
-        if (directory)
-            (void)json_object_set_new(document, "files", tl_cli_list_plots(directory, true));
+        if (directory) (void)json_object_set_new(document, "files", files_json(directory, beside));
         return tl_cli_json_print(document);
     }
     if (call->value[LAYERS_CSV].given)
@@ -194,6 +201,10 @@ static tl_status show(const tl_cli_call *call, const layers_report *report,
     else
         layers_print(report, model);
     if (!directory || s || call->value[LAYERS_CSV].given) return s;
+    if (beside) {
+        printf("%s/" LAYERS_PARTIAL "\n", directory);
+        return TL_OK;
+    }
     printf("%s/data.csv\n%s/manifest.json\n", directory, directory);
     json_decref(tl_cli_list_plots(directory, false));
     return TL_OK;
@@ -224,8 +235,13 @@ static tl_status run_layers(tl_cli_call *call, tl_error *err)
     }
     if (!s || (report.interrupted && report.rows > 0)) {
         tl_error why = {0};
-        tl_status shown = write_files(call, &report, model, &why);
-        if (!shown) shown = show(call, &report, model, &why);
+        const bool beside = layers_go_beside(&report, call->value[LAYERS_OUTPUT].text);
+        tl_status shown = write_files(call, &report, model, beside, &why);
+        if (beside && !shown)
+            fprintf(stderr,
+                    "tightlip layers: %s: earlier results stay; the rows so far are in %s\n",
+                    call->value[LAYERS_OUTPUT].text, LAYERS_PARTIAL);
+        if (!shown) shown = show(call, &report, model, beside, &why);
         if (shown && err) *err = why;
         if (shown) s = shown;
     }
@@ -250,7 +266,9 @@ const tl_cli_verb tl_cli_verb_layers = {
         "the rows are written to data.csv, with the columns of a run's, and drawn: plot (over n), "
         "plot_radius (over the mean length), and plot_heads and plot_heads_radius where whole "
         "layers and single heads were asked for; tightlip plot DIR draws them again. Interrupted, "
-        "it shows and writes the rows that are done and says which are not, with exit code 1.",
+        "it shows and writes the rows that are done and says which are not, with exit code 1; "
+        "where "
+        "DIR holds earlier results these stay, and the rows go to data.csv.partial beside them.",
     .option = options,
     .options = LAYERS_COUNT,
     .most = 1,

@@ -117,6 +117,23 @@ def certify_gives_the_images_before(program, tmp):
         [f"stdout: {stdout[:200]!r}"] if stdout else [])
 
 
+def layers_replaces_nothing(words, endless, tmp):
+    """Where results stand the rows go beside them, until a whole call replaces both."""
+    subprocess.run([*words, "--layers", "1", "-o", "kept"], cwd=tmp, capture_output=True, timeout=TIME_LIMIT)
+    before = {path.name: path.read_bytes() for path in (tmp / "kept").iterdir()}
+    wrong, stdout, stderr = interrupted([*endless, "-o", "kept"], tmp, signal.SIGINT)
+    wrong += missing("kept: earlier results stay; the rows so far are in data.csv.partial", stderr)
+    wrong += [] if stdout.splitlines()[-1] == "kept/data.csv.partial" else [f"files: {stdout[-200:]!r}"]
+    after = {path.name: path.read_bytes() for path in (tmp / "kept").iterdir()}
+    if after.pop("data.csv.partial", None) != (tmp / "cut/data.csv").read_bytes() or after != before:
+        wrong.append(f"files: {sorted(after)}, of which {[n for n in before if after.get(n) != before[n]]} differ")
+    found, stdout, _ = interrupted([*endless, "-o", "kept", "--json"], tmp, signal.SIGINT)
+    wrong += found + ([] if json.loads(stdout)["files"] == ["kept/data.csv.partial"] else [f"json: {stdout[-200:]!r}"])
+    subprocess.run([*words, "--layers", "0", "-o", "kept"], cwd=tmp, capture_output=True, timeout=TIME_LIMIT)
+    wrong += [] if (tmp / "kept/data.csv").read_bytes() == (tmp / "whole/data.csv").read_bytes() else ["data.csv stays"]
+    return wrong + (["data.csv.partial stays"] if (tmp / "kept/data.csv.partial").exists() else [])
+
+
 def layers_gives_its_rows(program, tmp):
     """The rows before a comparison that does not end, in the files too."""
     (tmp / "gpt2.json").write_text(json.dumps({
@@ -133,6 +150,7 @@ def layers_gives_its_rows(program, tmp):
     wrong += missing(stdout.replace("cut/", "whole/"), whole.stdout)
     for name in ("data.csv", "plot.gp", "plot.svg"):
         wrong += [] if (tmp / "cut" / name).read_bytes() == (tmp / "whole" / name).read_bytes() else [f"{name} differs"]
+    wrong += layers_replaces_nothing(words, endless, tmp)
     found, stdout, _ = interrupted([*endless, "--json"], tmp, signal.SIGTERM)
     document = json.loads(stdout)
     return wrong + found + ([] if document["interrupted"] and len(document["rows"]) == 6 else [f"json: {document}"])
