@@ -151,6 +151,29 @@ Test(transport, little_moves_among_heavy_atoms)
     gsl_rng_free(rng);
 }
 
+/* Distances whose squares leave the double range: the same program at another scale. */
+Test(transport, distances_of_any_size)
+{
+    static const int exponents[] = {-700, -1000, 700, 1000};
+    gsl_rng *rng = draw_stream(75);
+
+    for (int i = 0; i < draw_count(40); i++) {
+        const size_t d = 1 + draw_below(rng, 3);
+        cloud p = draw_cloud(rng, d), q = draw_cloud(rng, d), a = p, b = q;
+        double plan[MOST * MOST], other[MOST * MOST];
+        const tl_transport t = w2(&p, &q, plan);
+        const int e = exponents[i % 4];
+        tl_transport far;
+        for (size_t k = 0; k < p.m * d; k++) a.x[k] = ldexp(p.x[k], e);
+        for (size_t k = 0; k < q.m * d; k++) b.x[k] = ldexp(q.x[k], e);
+        cr_assert_eq(tl_transport_w2(d, a.m, a.x, a.a, b.m, b.x, b.a, other, &far, NULL), TL_OK);
+        cr_expect(far.upper > 0 && far.upper == ldexp(t.upper, e), "2^%d: %g", e, far.upper);
+        cr_expect_eq(far.lower, ldexp(t.lower, e), "2^%d: %g", e, far.lower);
+        cr_expect_arr_eq(plan, other, p.m * q.m * sizeof(double));
+    }
+    gsl_rng_free(rng);
+}
+
 Test(transport, what_is_refused)
 {
     const double x[] = {0, 1}, bad[] = {0, NAN}, half[] = {.5, .5}, short_[] = {.5, .4},

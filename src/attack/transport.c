@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "attack/internal.h"
-
 /* Masses are whole multiples of 2^-50, and costs of 2^-50 of the largest while a basis is looked
  * for: glp_exact takes whole numbers as they are and approximates others to 1e-9, which times the
  * mass of a heavy atom may be more than all that is moved. */
@@ -18,6 +16,7 @@ typedef struct {
     double *a, *b;    /* whole multiples of the unit */
     double *cost;     /* m x n */
     double dear;      /* the largest cost, or 1 */
+    int exponent;     /* costs are those of atoms times 2^-exponent */
     double *u, *v;    /* potentials */
     double *plan;     /* m x n, in units */
     double *fraction; /* max(m, n) */
@@ -145,7 +144,39 @@ static tl_transport value_of(transport *t)
             primal += share * cost;
             gap += share * (cost - t->u[i] - t->v[j]);
         }
-    return (tl_transport){sqrt(fmax(primal - fmax(gap, 0), 0)), sqrt(primal)};
+    return (tl_transport){ldexp(sqrt(fmax(primal - fmax(gap, 0), 0)), t->exponent),
+                          ldexp(sqrt(primal), t->exponent)};
+}
+
+/* Squares at a scale, a power of two, where the largest neither underflows nor overflows. */
+static tl_status find_costs(transport *t, const double *x, const double *y, tl_error *err)
+{
+    const size_t d = t->d;
+    double far = 0;
+
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = 0; j < t->n; j++)
+            for (size_t r = 0; r < d; r++) {
+                const double gap = fabs(x[i * d + r] - y[j * d + r]);
+                if (!isfinite(gap))
+                    return tl_fail(err, TL_ERR_DOMAIN,
+                                   "transport: atoms %zu and %zu: expected a finite distance", i,
+                                   j);
+                far = fmax(far, gap);
+            }
+    (void)frexp(far, &t->exponent);
+    for (size_t i = 0; i < t->m; i++)
+        for (size_t j = 0; j < t->n; j++) {
+            double sum = 0;
+            for (size_t r = 0; r < d; r++) {
+                const double gap = ldexp(x[i * d + r] - y[j * d + r], -t->exponent);
+                sum += gap * gap;
+            }
+            t->cost[i * t->n + j] = sum;
+            t->dear = fmax(t->dear, sum);
+        }
+    if (!(t->dear > 0)) t->dear = 1;
+    return TL_OK;
 }
 
 tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a, size_t n,
@@ -167,16 +198,7 @@ tl_status tl_transport_w2(size_t d, size_t m, const double *x, const double *a, 
         return tl_fail(err, TL_ERR_MEMORY, "transport: no memory for %zu x %zu", m, n);
     round_masses(m, a, t.fraction, t.a);
     round_masses(n, b, t.fraction, t.b);
-    t.dear = 0;
-    for (size_t i = 0; i < m && !status; i++)
-        for (size_t j = 0; j < n && !status; j++) {
-            t.cost[i * n + j] = tl_attack_square(d, x + i * d, y + j * d);
-            t.dear = fmax(t.dear, t.cost[i * n + j]);
-            if (!isfinite(t.cost[i * n + j]))
-                status = tl_fail(err, TL_ERR_DOMAIN,
-                                 "transport: atoms %zu and %zu: expected a finite distance", i, j);
-        }
-    if (!(t.dear > 0)) t.dear = 1;
+    status = find_costs(&t, x, y, err);
     if (!status) {
         status = solve(&t);
         if (status) (void)tl_fail(err, status, "transport: the linear program is not solved");
