@@ -6,6 +6,7 @@ records do not give and conjectures that came out otherwise, and go on where a c
 `report` must refuse
 what they cannot read, with file, line and what was expected, and leave the old plot alone. Last line: `N passed, N failed`.
 """
+import decimal
 import json
 import math
 import pathlib
@@ -35,13 +36,27 @@ RECORDS = [
     (lambda r: r["lower"].update(certified="47.9"), 'found "47.9"'),
     (lambda r: r["lower"].update(certified="1.5e+400"), 'lower.certified: expected at most 2.'),
     (lambda r: r["lower"].update(certified_log10=1.68), "lower.certified_log10: expected at most 0."),
+    (lambda r: r["lower"].update(certified=raised(r["lower"]["certified"])), "lower.certified: expected at most 2."),
     (lambda r: bound(r, "sharp").update(value=0.5), "bound sharp.value: expected "),
     (lambda r: bound(r, "sharp").update(log10=-0.3), "bound sharp.log10: expected "),
     (lambda r: bound(r, "sharp").update(upper_certified="0.5"), "bound sharp.upper_certified: expected "),
     (lambda r: bound(r, "sharp").update(applicable=False), "bound sharp.applicable: expected true, found false"),
     (lambda r: bound(r, "sharp").update(key="shark"), "bound.key: expected one of tightlip list bounds"),
+    (lambda r: r.update(proven_ratio_log10=r["proven_ratio_log10"] + 1e-7), "record.proven_ratio_log10: expected "),
+    (lambda r: r.update(published_ratio_log10=r["published_ratio_log10"] - 1e-7), "record.published_ratio_log10: expected "),
     (lambda r: r.update(ratio_log10=3.0), "record.ratio_log10: expected "),
 ]
+
+def raised(decimal_text):
+    """By what double precision would not see, and a certificate does."""
+    return str(decimal.Decimal(decimal_text) * (1 + decimal.Decimal("1e-12")))
+
+
+def farther(r):
+    """As the witness moved to the attacked tokens, a thousandth farther."""
+    for x, y in zip(r["attack"]["tokens"], r["witness"]["tokens"]):
+        x[:] = [b + 1.001 * (a - b) for a, b in zip(x, y)]
+
 
 def first_token(tokens, to):
     return [[to, *tokens[0][1:]], *tokens[1:]]
@@ -56,6 +71,7 @@ compare = ("fro", "inf", "jt-f"); attack = { restarts = 2; steps = 20; };""", [
         (lambda r: r["attack"].update(effect=r["attack"]["effect"] * (1 + 1e-6)), "attack.effect: expected "),
         (lambda r: r["attack"].update(attack_log10=r["attack"]["attack_log10"] + 1e-6), "attack.attack_log10: expected "),
         (lambda r: r["attack"].update(tokens=first_token(r["attack"]["tokens"], 9.0)), "attack.tokens: expected tokens within epsilon"),
+        (farther, "attack.tokens: expected tokens within epsilon"),
         (lambda r: r["attack"]["tokens"].pop(), "attack.tokens: expected as many rows as there are tokens"),
         (lambda r: r["compare"]["fro"].update(value=1.0), "compare fro.value: expected "),
         (lambda r: r["compare"]["jt-f"].update(log10=r["compare"]["jt-f"]["log10"] + 1e-6), "compare jt-f.log10: expected "),
@@ -74,6 +90,8 @@ attack = { epsilon = 0.001; restarts = 2; steps = 20; worst = { restarts = 1; ev
         (lambda r: r["attack"].update(whole_log10=r["attack"]["attack_log10"] + 1e-6), "attack.whole_log10: expected at most "),
         (lambda r: r["attack"].update(move_log10=0.5), "attack.move_log10: expected "),
         (lambda r: r["attack"].update(pointwise_log10=2.5), "attack.pointwise_log10: expected "),
+        (lambda r: r["attack"].update(far_log10=2.0), "attack.pointwise_log10: expected 2, found "),
+        (lambda r: r["attack"].update(split_slope_log10=2.0), "attack.pointwise_log10: expected 2, found "),
         (lambda r: r["attack"].update(neighbourhood_log10=-2.5), "attack.neighbourhood_log10: expected at least pointwise_log10"),
         (lambda r: r["attack"].update(attack_gain_log10=3.0), "attack.attack_gain_log10: expected "),
         (lambda r: r["attack"].update(slope_gain_log10=3.0), "attack.slope_gain_log10: expected "),

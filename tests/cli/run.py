@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -356,7 +357,7 @@ def violated_merge(program, data, tmp):
 def written_attacks(program, data, tmp):
     """Of several budgets the file holds what the last one found: tokens, or atoms with their masses."""
     wrong = []
-    for name in ("good", "mean-edge"):
+    for name, radius in (("good", None), ("mean-edge", 2)):
         code, stdout, stderr = run(program, ["attack", "--epsilon", "0.01,0.1,0.5", "--restarts", "4",
                                              str(data / f"{name}.json"), "--json", "-o", "several.json"], tmp)
         if code != 0:
@@ -369,7 +370,35 @@ def written_attacks(program, data, tmp):
         last = (written["tokens"], written.get("log_mass"))
         if last != found[2] or found[2] in found[:2]:
             wrong.append(f"{name}: expected {found[2]}, found {last}")
+        if written.get("domain", {}).get("radius") != radius:
+            wrong.append(f"{name}: domain: expected radius {radius}, found {written.get('domain')}")
     return wrong
+
+
+def certified_table(program, data, tmp):
+    """Medians and shares are those of the images, whose labels are those of the file."""
+    root = data.parent.parent.parent / "experiments"
+    labels = (root / "data/fashion_mnist/labels.idx").read_bytes()[8:48]
+    code, stdout, stderr = run(program, ["certify", str(root / "livit/model.safetensors"), "--images",
+                                         str(root / "data/fashion_mnist/images.idx"), "--labels",
+                                         str(root / "data/fashion_mnist/labels.idx"), "--count", "40", "--pgd",
+                                         "--restarts", "1", "--steps", "4", "--epsilon", "0.1,0.5,3", "--json"], tmp)
+    if code != 0:
+        return [f"exit code {code}: {stderr[:600]!r}"]
+    document = strict_json(stdout)
+    images, table = document["images"], document["table"]
+    right = [i["label"] == i["predicted"] for i in images]
+    wrong = [] if [i["label"] for i in images] == list(labels) and not all(right) else ["labels of other images"]
+    if [i["radius"] > 0 for i in images] != right or [i["margin"] > 0 for i in images] != right:
+        wrong.append("radius or margin of a wrong answer")
+    expected = {"median_radius": statistics.median(i["radius"] for i in images), "clean": sum(right) / 40}
+    wrong += [f"{key}: expected {x}, found {document[key]}" for key, x in expected.items() if document[key] != x]
+    for row in table:
+        share = sum(0 < i["radius"] >= row["epsilon"] for i in images) / 40
+        if row["certified"] != share or not share <= row["attacked"] <= document["clean"]:
+            wrong.append(f"certified: expected {share}, found {row}")
+    return wrong + ([] if any(row["certified"] < row["attacked"] for row in table) and
+                    table[3]["attacked"] < document["clean"] else [f"table: {table}"])
 
 
 def odd_paths(program, data, tmp):
@@ -465,7 +494,8 @@ def main():
             for text in wrong:
                 print(f"FAILED {table.name}:{number}: {line.split(chr(9))[0]}\n    {text}")
         for test in (odd_paths, decimal_comma, many_threads, closed_streams, interrupted_run, dropped_run,
-                     rival_runs, damaged_run, violated_run, violated_merge, written_attacks):
+                     rival_runs, damaged_run, violated_run, violated_merge, written_attacks,
+                     certified_table):
             wrong = test(program, here / "data", tmp)
             passed += not wrong
             failed += bool(wrong)
