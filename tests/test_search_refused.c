@@ -46,6 +46,14 @@ static void no_evaluation(fixture *f)
 {
     f->settings.evaluations = 0;
 }
+static void negative_time(fixture *f)
+{
+    f->settings.seconds = -1;
+}
+static void time_without_end(fixture *f)
+{
+    f->settings.seconds = (double)NAN;
+}
 static void no_atom(fixture *f)
 {
     f->problem.atoms = 0;
@@ -96,6 +104,8 @@ static const struct {
     {wide_tokens, TL_ERR_SHAPE, "given tokens: expected width 1, found 2"},
     {no_restart, TL_ERR_ARGUMENT, "restarts and evaluations: expected at least 1"},
     {no_evaluation, TL_ERR_ARGUMENT, "restarts and evaluations: expected at least 1"},
+    {negative_time, TL_ERR_ARGUMENT, "seconds: expected 0 (no limit) or more, found -1"},
+    {time_without_end, TL_ERR_ARGUMENT, "seconds: expected 0 (no limit) or more, found nan"},
     {no_atom, TL_ERR_ARGUMENT, "atoms: expected at least 1, found 0"},
     {split_of_one, TL_ERR_ARGUMENT, "objective \"split\": expected n >= 2, found 1"},
     {ratio_of_tokens, TL_ERR_UNSUPPORTED, "mass ratio: expected n = \"inf\""},

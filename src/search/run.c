@@ -129,6 +129,9 @@ tl_status tl_search_check(const tl_search_problem *p, const tl_search_settings *
     if (p->atoms < 1) return tl_fail(err, TL_ERR_ARGUMENT, "atoms: expected at least 1, found 0");
     if (settings->restarts < 1 || settings->evaluations < 1)
         return tl_fail(err, TL_ERR_ARGUMENT, "restarts and evaluations: expected at least 1");
+    if (!(settings->seconds >= 0))
+        return tl_fail(err, TL_ERR_ARGUMENT, "seconds: expected 0 (no limit) or more, found %g",
+                       settings->seconds);
     if (!isnan(p->log_mass_ratio) && (p->n != 0 || p->atoms < 2))
         return tl_fail(err, TL_ERR_UNSUPPORTED,
                        "mass ratio: expected n = \"inf\" and at least 2 atoms");
