@@ -8,7 +8,7 @@
 /* Cuts the cell at *at out in place and moves past it; *last is set at the end of a row. */
 static char *take_cell(char **at, int *last, int *open)
 {
-    char *cell = *at, *from = *at, *to = *at;
+    char *cell = *at, *from = *at, *to = *at, *kept = *at;
     int quoted = *from == '"';
 
     if (quoted) from++;
@@ -21,6 +21,7 @@ static char *take_cell(char **at, int *last, int *open)
             from++;
         else if (quoted && from[0] == '"') {
             quoted = 0;
+            kept = to; /* what stood in quotes is the cell's own */
             continue;
         } else if (!quoted && (*from == ',' || *from == '\n'))
             break;
@@ -28,7 +29,7 @@ static char *take_cell(char **at, int *last, int *open)
     }
     *last = *from != ',';
     *at = *from ? from + 1 : from;
-    if (to > cell && to[-1] == '\r') to--;
+    if (to > kept && to[-1] == '\r') to--;
     *to = '\0';
     return cell;
 }
