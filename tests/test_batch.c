@@ -223,3 +223,27 @@ Test(batch, in_one_piece_as_in_steps)
     if (!made) cr_skip_test("vectors of this processor are not so wide");
     cr_expect(exceeding > 4, "%d", exceeding);
 }
+
+/* Two saturated tokens under values so small that the square of J v, v as short as the two columns
+ * of J'J leave it, would underflow: the gradient of the log does not depend on them. */
+Test(batch, values_whose_squares_underflow)
+{
+    static const double scales[] = {1, 1e-62, 1e-75, 1e60};
+    measure found[4];
+    for (size_t s = 0; s < 4; s++) {
+        search_fixture f = search_fixture_make(TL_KIND_DOT, TL_MASK_NONE, 1, 1.0, 1.0, 100, 2);
+        tl_batch_points point = {.count = 1, .turned = true, .slopes = true, .slopes_A = true};
+        f.layer->head->V[0] = scales[s];
+        tl_batch *b = tl_batch_alloc(f.layer, 2);
+        cr_assert(b);
+        found[s] = (measure){.x = {10.62, -10.62}, .log_mass = {-log(2), -log(2)}, .A = {1}};
+        ask(&found[s], 2, 0, &point);
+        tl_batch_norms(b, &point);
+        cr_expect(fabs(*tl_batch_log_norms(b) - log(scales[s])) < 1, "%g", *tl_batch_log_norms(b));
+        cr_expect(relative_difference(2, found[s].gx, found->gx, 1e-300) <= 1e-9 &&
+                      fabs(found[s].gx[0]) > 1e-97 && off(1, found[s].gA, found->gA) <= 1e-9,
+                  "V = %g: %g, %g, %g", scales[s], found[s].gx[0], found[s].gx[1], *found[s].gA);
+        tl_batch_free(b);
+        search_fixture_clear(&f);
+    }
+}

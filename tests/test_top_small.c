@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "linalg/top_batch.h"
+#include "linalg/top_lanes.h"
 #include "support/unit_triples.h"
 #include "tightlip/linalg.h"
 #include "tightlip/rng.h"
@@ -238,4 +239,20 @@ Test(top_small, lanes_whose_residual_is_rounding)
                           "%zu, q %a: off by %g", n, q[l], sigma[l] / (1 + q[l]) - 1);
         }
     cr_expect(seen > 20000, "%zu of 22400", seen);
+}
+
+/* A power of two whose square takes any number to between 1 and 4. */
+Test(top_small, half_powers)
+{
+    for (int e = -1000; e <= 1000; e++)
+        for (int part = 0; part < 4; part++) {
+            const double x = ldexp(1 + 0.3 * part, e);
+            const wide8 lanes = x - (wide8){0};
+            wide8 half;
+            int exponent;
+            half_power(&lanes, &half);
+            cr_expect(x * half[0] * half[0] >= 1 && x * half[0] * half[0] < 4, "2^%d: %g", e,
+                      half[0]);
+            cr_expect(frexp(half[0], &exponent) <= 0.5);
+        }
 }

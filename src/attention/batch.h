@@ -38,7 +38,8 @@ void tl_batch_norms(tl_batch *b, const tl_batch_points *points);
  * that are no numbers or too large, a top that was not told). */
 const double *tl_batch_log_norms(const tl_batch *b);
 /* Whether the norm of the split block of atom k may be larger: ||S||_2^2 is at most ||S'S||_F. And
- * a quick answer for all atoms of all those lanes at once. */
+ * a quick answer for all atoms of all those lanes at once; where none exceeds, the first is not
+ * there. */
 bool tl_batch_may_exceed(const tl_batch *b, size_t lane, size_t k);
 bool tl_batch_none_exceeds(const tl_batch *b);
 

@@ -46,7 +46,7 @@ WIDE_BODY void power_below(const wide8 *x, wide8 *power, wide8 *inverse)
 WIDE_BODY void half_power(const wide8 *x, wide8 *out)
 {
     const wide8ul bits = (wide8ul)*x & (0x7ffULL << 52);
-    *out = (wide8)((((3069ULL << 52) - bits) >> 1) & (0x7ffULL << 52));
+    *out = (wide8)((((3070ULL << 52) - bits) >> 1) & (0x7ffULL << 52));
 }
 
 /* x >= 0: 1 / sqrt(x), finite at zero. */
@@ -158,11 +158,16 @@ WIDE_BODY void lanes_apart(const top_lanes *t, const wide8 *q, const wide8 *rest
     wide_largest(&far, apart);
 }
 
+/* What rounding leaves of `apart` where the two values are the same, as squares up to 4 are summed.
+ */
+static const double LEAST_APART = 1e-12;
+
 /* Lanes whose v is right: the residual is far below `apart`, which is above 0. */
 WIDE_BODY void lanes_near(const wide8 *q, const wide8 *rest, const wide8 *apart, wide8l *near)
 {
     const wide8 turned = TOP_TURNED * *apart;
-    *near = (*apart > (wide8){0}) & (*rest <= turned * turned) & (*rest <= TOP_TOLD * *q * *apart);
+    *near = (*apart > LEAST_APART - (wide8){0}) & (*rest <= turned * turned) &
+            (*rest <= TOP_TOLD * *q * *apart);
 }
 
 /* Quotient and squared residual of v in the lanes of mask, and what they tell. */

@@ -24,6 +24,9 @@ WIDE_BODY void finish(top_lanes *t, wide8 *square)
     for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
 }
 
+/* Squares of lengths of v, which times those of values would leave the range. */
+static const double LITTLE = 1e-30;
+
 /* Up to two columns: the top eigenvector of (a b; b c) = M'M, and its value, in closed form. */
 WIDE_BODY void plane(top_lanes *t, wide8 *top)
 {
@@ -50,10 +53,18 @@ WIDE_BODY void plane(top_lanes *t, wide8 *top)
     wide_choose(&up, &left, &other, &turn);
     wide_choose(&first, &right, &size, &x);
     wide_choose(&first, &across, &turn, &y);
-    const wide8l some = x * x + y * y > NOTHING - zero; /* else all vectors do */
+    const wide8 length = x * x + y * y;
+    const wide8l some = length > NOTHING - zero, little = some & (length < LITTLE - zero);
     *top = 0.5 * trace + root * back;
-    wide_choose(&some, &x, &one, &x);
+    wide_choose(&some, &x, &one, &x); /* else all vectors do */
     wide_choose(&some, &y, &zero, &y);
+    if (wide_any(&little)) {
+        wide8 longer;
+        half_power(&length, &longer);
+        wide_choose(&little, &longer, &one, &longer);
+        x *= longer;
+        y *= longer;
+    }
     t->v[0] = x;
     if (two) t->v[1] = y;
     for (size_t i = 0; i < rows; i++)

@@ -46,7 +46,8 @@ WIDE_BODY void once_more(const inverse_state *t, size_t blocks, const wide8l *ma
 }
 
 /* Two or three times with the factor in the lanes of mask, and what that tells: top_found. And in
- * *more whether as many times more will do: they take the same share off the residual, or more. */
+ * *more whether as many times more will do, if they take the same share off the residual: what does
+ * not is looked at once more. */
 WIDE_BODY void again(inverse_state *t, size_t blocks, const wide8l *mask, wide8l *more)
 {
     top_lanes *l = t->lanes;

@@ -148,13 +148,14 @@ WIDE_BODY void step_body(const tl_curvature *c, const double *g, double *step)
 {
     const size_t stride = c->stride, back = (PAIRS - c->next) % PAIRS;
     wide8 sg, yg, of_y, of_s;
-    wide8 y_lanes, s_lanes;
-    const double *y = (const double *)&y_lanes, *s = (const double *)&s_lanes;
+    double y[PAIRS], s[PAIRS];
     products(c, c->S, g, &sg);
     products(c, c->Y, g, &yg);
     const double gamma = coefficients(c, &sg, &yg, &of_y, &of_s);
-    turn(back, &of_y, &y_lanes);
-    turn(back, &of_s, &s_lanes);
+    turn(back, &of_y, &of_y);
+    turn(back, &of_s, &of_s);
+    *(wide8u *)y = of_y;
+    *(wide8u *)s = of_s;
     for (size_t j = 0; j < stride; j += LANES) {
         wide8 even = gamma * *(const wide8u *)(g + j), odd = {0};
 #pragma GCC unroll 8
