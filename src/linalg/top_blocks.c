@@ -162,10 +162,11 @@ WIDE_BODY void forward(top_state *t)
 {
     for (size_t b = 0; b < t->blocks; b++) {
         const double *own = t->x + 8 * b;
-        wide8 sum[8];
+        wide8 sum[8], block;
         _Pragma("GCC unroll 8") for (size_t k = 0; k < 8; k++) sum[k] =
             t->L[b][b][k] * *top_block(t->x, b);
-        lanes_sums(sum, top_block(t->x, b));
+        lanes_sums(sum, &block);
+        *top_block(t->x, b) = block;
         for (size_t c = b + 1; c < t->blocks; c++) {
             wide8 even = *top_block(t->x, c), odd = {0};
             _Pragma("GCC unroll 4") for (size_t k = 0; k < 8; k += 2)

@@ -114,9 +114,9 @@ WIDE_BODY top_turn top_turned(top_state *t, double second)
     return (top_turn){c, tangent * c, old};
 }
 
-WIDE_BODY wide8 *top_block(double *x, size_t b)
+WIDE_BODY wide8u *top_block(double *x, size_t b)
 {
-    return (wide8 *)(x + 8 * b);
+    return (wide8u *)(x + 8 * b);
 }
 
 /* Entry (i, j) of G. */
