@@ -101,7 +101,8 @@ WIDE_BODY void raise(size_t m, wide8 *P, const wide8l *first)
         last |= first[l] & (wide8l)e;
         wide_choose(&first[l], &one, &e, &P[l]);
     }
-    wide_choose(&first[m - 1], &one, (wide8 *)&last, &P[m - 1]);
+    const wide8 moved = (wide8)last;
+    wide_choose(&first[m - 1], &one, &moved, &P[m - 1]);
 }
 
 /* Row i: P, R from exponentials in P; zero where the lane has no atom i. */

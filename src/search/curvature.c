@@ -148,7 +148,7 @@ WIDE_BODY void step_body(const tl_curvature *c, const double *g, double *step)
 {
     const size_t stride = c->stride, back = (PAIRS - c->next) % PAIRS;
     wide8 sg, yg, of_y, of_s;
-    double y[PAIRS], s[PAIRS];
+    double y[PAIRS] = {0}, s[PAIRS] = {0};
     products(c, c->S, g, &sg);
     products(c, c->Y, g, &yg);
     const double gamma = coefficients(c, &sg, &yg, &of_y, &of_s);
