@@ -303,16 +303,21 @@ def false_modes(program, tmp):
             yield [] if part in said else [f"{name}: expected {part!r}, found {said!r}"]
 
 
+def edited(program, where, name, text, edits, told):
+    """Each edit of a table is found, and said in each of two ways."""
+    for edit, place, found in edits:
+        (where / name).write_text(edit(text))
+        answer = call(program, "verify", where)
+        yield (expect(place, answer, 3, f"{name}: table differs: {place}", told)
+               + expect(place, answer, 3, found, f"{name}: the table holds what its records do not give"))
+
+
 def false_tables(program, tmp):
     """data.csv that is not what its records give; one that another mathematical library would write is."""
     where = tmp / "given"
     table = (where / "data.csv").read_text()
     yield expect("table", call(program, "verify", where), 0, f"{where}/data.csv: confirmed: 2 rows as the records give them")
-    for edit, place, found in REMADE:
-        (where / "data.csv").write_text(edit(table))
-        answer = call(program, "verify", where)
-        yield (expect(place, answer, 3, f"data.csv: table differs: {place}", "2 confirmed; 1 tables differ from their records")
-               + expect(place, answer, 3, found, "data.csv: the table holds what its records do not give"))
+    yield from edited(program, where, "data.csv", table, REMADE, "2 confirmed; 1 tables differ from their records")
     items = json.loads(call(program, "verify", where, "--json")[1])
     yield [] if [item["verdict"] for item in items] == ["confirmed", "confirmed", "table differs"] and \
         items[2]["differs"][0]["at"] == "line 3" and items[2]["differing"] == 1 else [f"--json: {items[2]}"]
@@ -354,11 +359,7 @@ def false_fits(program, tmp):
     strip_witnesses(where)
     fits, table = (where / "fit.csv").read_text(), (where / "data.csv").read_text()
     yield expect("fits", call(program, "verify", where), 0, f"{where}/fit.csv: confirmed: 2 rows as the records give them")
-    for edit, place, found in REFITTED:
-        (where / "fit.csv").write_text(edit(fits))
-        answer = call(program, "verify", where)
-        yield (expect(place, answer, 3, f"fit.csv: table differs: {place}", "1 tables differ from their records")
-               + expect(place, answer, 3, found, "fit.csv: the table holds what its records do not give"))
+    yield from edited(program, where, "fit.csv", fits, REFITTED, "1 tables differ from their records")
     slope = float(fits.splitlines()[1].split(",")[fits.split(",").index("slope")])
     for factor, code in ((1 + 1e-14, 0), (1 + 1e-11, 3)):
         (where / "fit.csv").write_text(set_field(fits, 1, "slope", repr(slope * factor)))
