@@ -287,8 +287,3 @@ Test(linalg, simplex)
     cr_expect_float_eq(least, valley(&height, x), 0, "the value at the point returned");
     cr_expect(fabs(x[0] - 1) < 1e-3 && fabs(x[1] - 1) < 1e-3, "%g, %g", x[0], x[1]);
 }
-
-Test(linalg, provider_is_named)
-{
-    cr_assert_gt(strlen(tl_blas_provider()), 0);
-}

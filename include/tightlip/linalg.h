@@ -185,6 +185,16 @@ TL_MUST_USE tl_status tl_gkl_run(tl_gkl *w, const tl_operator *op, const tl_gkl_
  * the provider does not tell; static storage. */
 const char *tl_blas_provider(void);
 
+/* OpenBLAS picks its kernels as it is loaded, by a table of processors: on one that it does not
+ * know it falls back to those of old processors, with vectors of 128 bits (Prescott), and large
+ * products take up to eight times as long. Where wider ones fit the processor this starts the
+ * program again, from /proc/self/exe with argv and with OPENBLAS_CORETYPE set to HASWELL or
+ * SKYLAKEX; terms of a sum are then added in another order, which changes last digits. A program
+ * may call it first of all in main, before there are threads. Returns where OPENBLAS_CORETYPE is
+ * set already, where nothing is to be gained, with other providers, and where the program cannot be
+ * started again. */
+void tl_blas_start_wider(char **argv);
+
 /* Tells the BLAS provider to use one thread, for the whole process. A program calls it once at its
  * start: parallelism here is over restarts and cells, and a BLAS with threads of its own (OpenBLAS
  * with pthreads does not notice OpenMP regions) would start more threads than cores. No effect with

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "tightlip/linalg.h"
 
 /* The spellings of a verb that every program has. */
 static const char *verb_name(const char *word)
@@ -19,6 +20,7 @@ int main(int argc, char **argv)
     tl_cli_call call;
     tl_status status;
 
+    tl_blas_start_wider(argv);
     tl_cli_setup();
     if (argc < 2) {
         tl_cli_print_usage(stderr);

@@ -33,6 +33,13 @@ static inline void require(int ok, const char *what)
     exit(1);
 }
 
+/* First of all in main: one thread, and the kernels that the program itself would pick. */
+static inline void bench_begin(char **argv)
+{
+    tl_blas_start_wider(argv);
+    tl_blas_single_thread();
+}
+
 static inline void print_array(const char *name, size_t count, const double *x)
 {
     printf("\"%s\": [", name);

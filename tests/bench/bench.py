@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
+import kernels  # noqa: F401
 import ascents
 import layers
 import publish

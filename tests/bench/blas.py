@@ -11,7 +11,7 @@ import statistics
 import sys
 
 sys.dont_write_bytecode = True
-os.environ["OPENBLAS_NUM_THREADS"] = os.environ["BLIS_NUM_THREADS"] = "1"
+import kernels  # noqa: E402,F401
 from sides import lines, place  # noqa: E402
 import bench  # noqa: E402
 

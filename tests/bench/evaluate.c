@@ -266,7 +266,7 @@ static double walk_beside(bench *b, size_t count)
 int main(int argc, char **argv)
 {
     require(argc == 5, "expected: evaluate M D COUNT SEED");
-    tl_blas_single_thread();
+    bench_begin(argv);
     bench b = {.m = strtoul(argv[1], NULL, 10),
                .d = strtoul(argv[2], NULL, 10),
                .count = strtoul(argv[3], NULL, 10)};

@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
     require(argc == 3 || argc == 4, "expected: forward MODEL N [double]");
-    tl_blas_single_thread();
+    bench_begin(argv);
     const size_t n = (size_t)strtoull(argv[2], NULL, 10);
     const tl_precision precision = argc == 4 ? TL_PRECISION_DOUBLE : TL_PRECISION_SINGLE;
     tl_transformer *model = NULL;

@@ -45,12 +45,13 @@ static void row(char tb, const shape *s)
            bench_median(ROUNDS, times[1]));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argc;
     static const shape shapes[] = {{2, 2, 2},   {4, 2, 2},    {4, 4, 2},  {4, 4, 4},
                                    {6, 6, 6},   {8, 8, 8},    {16, 8, 8}, {16, 16, 8},
                                    {16, 8, 16}, {16, 16, 16}, {32, 8, 8}, {32, 32, 8}};
-    tl_blas_single_thread();
+    bench_begin(argv);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++)
         row(i % 2 ? 'T' : 'N', &shapes[i / 2]);
     return 0;

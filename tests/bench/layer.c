@@ -120,7 +120,7 @@ static void row(const bench *b, bool mixed, double reference)
 int main(int argc, char **argv)
 {
     require(argc == 7 || argc == 8, "expected: layer D HEADS N none|causal SEED REPEATS [FILE]");
-    tl_blas_single_thread();
+    bench_begin(argv);
     tl_mask mask;
     bench b = {.d = strtoul(argv[1], NULL, 10),
                .heads = strtoul(argv[2], NULL, 10),

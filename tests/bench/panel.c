@@ -217,7 +217,7 @@ int main(int argc, char **argv)
     require(argc == 2 || argc == 3, "expected: panel CELL [KNOWN]");
     const size_t cell = strtoul(argv[1], NULL, 10);
     require(cell < CELLS, "expected a cell below 24");
-    tl_blas_single_thread();
+    bench_begin(argv);
     gsl_set_error_handler_off();
     panel p;
     panel_init(&p, cell);

@@ -98,7 +98,7 @@ static int threads(size_t restarts, size_t evaluations)
 
 int main(int argc, char **argv)
 {
-    tl_blas_single_thread();
+    bench_begin(argv);
     if (argc == 5 && !strcmp(argv[1], "reach"))
         return reach(strtod(argv[2], NULL), strtoull(argv[3], NULL, 10), !strcmp(argv[4], "all"));
     if (argc == 5 && !strcmp(argv[1], "rate"))

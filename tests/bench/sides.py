@@ -75,7 +75,7 @@ def instructions(directory, m, d, beside=False):
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
          "--toggle-collect=tl_evaluate" + "_all" * beside, str(directory / "evaluate"), str(m),
          str(d), str(count), "1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True)
+        stderr=subprocess.PIPE, text=True, env=dict(os.environ, OPENBLAS_CORETYPE="HASWELL"))
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not found:
         sys.exit("bench: callgrind failed")

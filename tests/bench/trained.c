@@ -57,7 +57,7 @@ static double dense_seconds(const tl_layer *layer, const tl_measure *mu, double 
 int main(int argc, char **argv)
 {
     require(argc == 4 || argc == 5, "expected: trained DIRECTORY BLOCK N [dense]");
-    tl_blas_single_thread();
+    bench_begin(argv);
     size_t n, d;
     tl_measure *mu = NULL;
     tl_norm_result norm;
