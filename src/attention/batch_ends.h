@@ -41,6 +41,18 @@ WIDE_BODY void write_rows(bool one, size_t n, const wide8 *x, double *const *row
         lanes_scatter(n, x, row);
 }
 
+/* How many atoms each lane has. The numbers were written one by one just now, which a vector of
+ * them would wait for until all before is done. */
+WIDE_BODY void read_atoms(bool even, const tl_batch_points *from, wide8l *atoms)
+{
+    if (even)
+        *atoms = (wide8l){0} + (long long)from->m[0];
+    else if (from->count == 1)
+        *atoms = (wide8l){(long long)from->m[0]}; /* the others hold nothing */
+    else
+        *atoms = *(const wide8lu *)from->m;
+}
+
 /* The points into their lanes. */
 WIDE_BODY void batch_read(tl_batch *b, size_t m, size_t d, const tl_batch_points *from)
 {
@@ -48,10 +60,9 @@ WIDE_BODY void batch_read(tl_batch *b, size_t m, size_t d, const tl_batch_points
     const bool one = from->count == 1;
     const wide8 low = SMALLEST - (wide8){0}, high = LARGEST - (wide8){0},
                 least = LEAST_SQUARE - (wide8){0}, unit = 1.0 - (wide8){0};
-    const wide8l first = {-1};
-    wide8l atoms = *(const wide8lu *)from->m;
+    wide8l atoms;
     wide8 largest = {0};
-    if (one) atoms &= first; /* the others hold nothing */
+    read_atoms(b->even, from, &atoms);
     read_rows(one, md, from->x, b->x);
     read_rows(one, md, (const double *const *)from->v, b->v);
     read_rows(one, m, from->log_mass, b->alpha);

@@ -62,12 +62,11 @@ const tl_batch_points *tl_batch_rows(tl_batch *b, const tl_batch_points *points,
                                      tl_batch_points *room)
 {
     const bool back = b->turned && !points->turned; /* to the head's own A */
-    size_t differ = points->count ^ TL_BATCH;
-    if (!differ)
-        for (size_t l = 1; l < TL_BATCH; l++) differ |= points->m[l] ^ points->m[0];
-    b->even = !differ;
+    size_t same = 1; /* one after the other: read as vectors they would wait for being written */
+    while (same < points->count && points->m[same] == points->m[0]) same++;
+    b->even = same == TL_BATCH;
     b->m = points->m[0];
-    const bool as_given = !back && (!differ || points->count == 1);
+    const bool as_given = !back && (b->even || points->count == 1);
     if (!as_given) set_apart(b, points, room);
     b->stride = tl_top_batch_stride(b->m * b->d);
     return as_given ? points : room;
