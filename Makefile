@@ -79,7 +79,10 @@ first_line = $(shell $(1) --version 2>/dev/null | head -n 1)
 COMPILER := $(call first_line,$(CC))$(if $(filter-out $(CC),$(WIDE_CC)),; vectors by $(call first_line,$(WIDE_CC)))
 # A vector of square roots cannot set errno. valgrind 3.19 reads DWARF 4.
 WIDE_CFLAGS := $(TL_CFLAGS) -fno-math-errno $(if $(findstring clang,$(WIDE_CC)),-Wno-double-promotion -fdebug-default-version=4)
-compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(WIDE_CFLAGS),$(CC) $(TL_CFLAGS))
+# Where signs of zeros tell nothing, so that sums begin at their first term.
+UNSIGNED_C := src/attention/batch_steps.c src/attention/batch_whole.c src/linalg/top_batch.c
+unsigned = $(if $(filter $<,$(UNSIGNED_C)),-fno-signed-zeros)
+compile = $(if $(filter $<,$(WIDE_C)),$(WIDE_CC) $(WIDE_CFLAGS) $(unsigned),$(CC) $(TL_CFLAGS))
 
 # ---- libraries -----------------------------------------------------------------------------------
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo '$(3)')

@@ -16,8 +16,9 @@ enum { LANES = 8, MOST = 40, COLS = TL_TOP_SMALL, ROOM = 2048 };
 /* Eight matrices and their starts; numbers of a lane stand LANES apart. */
 typedef struct {
     size_t rows, cols;
-    _Alignas(64) double M[LANES * MOST * MOST], v[LANES * COLS], u[LANES * MOST], sigma[LANES];
-    _Alignas(64) long long used[LANES], told[LANES];
+    _Alignas(64) double M[LANES * MOST * MOST], v[LANES * COLS], u[LANES * MOST];
+    wide8 sigma, weight;
+    wide8l used, told;
 } batch;
 
 /* What is known of one of them. */
@@ -60,26 +61,25 @@ static void put(batch *b, size_t lane, const matrix *m, const double *start)
 
 #define PARAMETERS                                                                         \
     (size_t rows, size_t cols, const wide8 *M, const wide8l *used, size_t least, wide8 *u, \
-     wide8 *v, wide8 *top, wide8l *told, wide8 *work)
+     wide8 *v, wide8 *weight, wide8 *top, wide8l *told, wide8 *work)
 typedef void method PARAMETERS;
 
 WIDE_BODY void triples_body PARAMETERS
 {
-    lanes_batch(rows, cols, M, used, least, u, v, top, told, work);
+    lanes_batch(rows, cols, M, used, least, u, v, weight, top, told, work);
 }
-WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, least, u, v, top, told, work))
+WIDE_VARIANTS(triples, PARAMETERS, (rows, cols, M, used, least, u, v, weight, top, told, work))
 
 /* work begins as what a sum would show. */
 static void run_by(method *by, batch *b)
 {
     static wide8 work[ROOM];
-    const size_t room = tl_top_batch_room(b->cols);
-    cr_assert_leq(room, (size_t)ROOM);
+    cr_assert_leq(tl_top_batch_room(b->cols), (size_t)ROOM);
     for (size_t i = 0; i < ROOM; i++) work[i] = (wide8){0} + (double)NAN;
-    by(b->rows, b->cols, (const wide8 *)b->M, (const wide8l *)b->used, 1, (wide8 *)b->u,
-       (wide8 *)b->v, (wide8 *)b->sigma, (wide8l *)b->told, work);
-    unit_triples(b->rows, b->cols, (wide8 *)b->u, (wide8 *)b->v, (wide8 *)b->sigma);
-    cr_expect(isnan(work[room][0]), "more work than tl_top_batch_room");
+    by(b->rows, b->cols, (const wide8 *)b->M, &b->used, 1, (wide8 *)b->u, (wide8 *)b->v, &b->weight,
+       &b->sigma, &b->told, work);
+    unit_triples(b->rows, b->cols, (wide8 *)b->u, (wide8 *)b->v, &b->weight, &b->sigma);
+    cr_expect(isnan(work[tl_top_batch_room(b->cols)][0]), "more work than tl_top_batch_room");
 }
 
 static void run(batch *b)
@@ -176,7 +176,7 @@ Test(top_batch, is_right_where_it_tells_in_every_width)
 /* Lane `at` of a and lane `other` of b have the same bits. */
 static void same(const batch *a, size_t at, const batch *b, size_t other, const char *what)
 {
-    bool equal = a->told[at] == b->told[other] && !memcmp(a->sigma + at, b->sigma + other, 8);
+    bool equal = a->told[at] == b->told[other] && a->sigma[at] == b->sigma[other];
     for (size_t j = 0; j < a->cols; j++)
         equal &= !memcmp(&a->v[LANES * j + at], &b->v[LANES * j + other], sizeof *a->v);
     for (size_t i = 0; i < a->rows; i++)

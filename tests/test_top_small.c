@@ -134,15 +134,15 @@ Test(top_small, columns_that_hardly_meet)
     for (int e = -130; e > -330; e--) {
         const double M[] = {1.0, 1.7 * pow(10, e), 0.0, 1.0};
         double u[2], v[2] = {0}, sigma;
-        wide8 lanes[4], left[2], right[2] = {{0}}, work[64], top;
+        wide8 lanes[4], left[2], right[2] = {{0}}, work[64], weight, top;
         wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
         size_t rounds;
         cr_assert_eq(tl_top_small(2, 2, M, u, v, &sigma, &rounds), TL_OK);
         cr_expect(fabs(sigma - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g", e, sigma - 1);
         for (size_t i = 0; i < 4; i++) lanes[i] = M[i] - (wide8){0};
         cr_assert_leq(tl_top_batch_room(2), 64u);
-        tl_top_batch(2, 2, lanes, &used, 1, left, right, &top, &told, work);
-        unit_triples(2, 2, left, right, &top);
+        tl_top_batch(2, 2, lanes, &used, 1, left, right, &weight, &top, &told, work);
+        unit_triples(2, 2, left, right, &weight, &top);
         cr_expect(told[0] && fabs(top[0] - 1) <= 4 * DBL_EPSILON, "1e%d: off by %g in lanes", e,
                   top[0] - 1);
     }
@@ -156,7 +156,7 @@ Test(top_small, lanes_of_which_nothing_is_left)
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
         for (int e = 0; e < 40; e++) {
             const size_t n = sizes[c];
-            wide8 sigma;
+            wide8 weight, sigma;
             wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
             cr_assert_leq(tl_top_batch_room(n), 2048u);
             for (size_t i = 0; i < n * n; i++) M[i] = (wide8){0};
@@ -171,8 +171,8 @@ Test(top_small, lanes_of_which_nothing_is_left)
             for (size_t i = 0; i < n * n; i++) dense[i] = M[i][7];
             double right;
             cr_assert_eq(tl_top_small(n, n, dense, left, top, &right, &rounds), TL_OK);
-            tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
-            unit_triples(n, n, u, v, &sigma);
+            tl_top_batch(n, n, M, &used, 1, u, v, &weight, &sigma, &told, work);
+            unit_triples(n, n, u, v, &weight, &sigma);
             for (size_t l = 0; l < 8 && e; l++)
                 cr_expect(told[l] && fabs(sigma[l] / right - 1) <= 1e-13, "%zu, 1e%d: off by %g", n,
                           -8 * e - (int)l, sigma[l] / right - 1);
@@ -186,7 +186,7 @@ static void from_below(size_t n, size_t at, size_t k, double entry, bool cold)
     static wide8 M[24 * 24], u[24], v[24], work[2048];
     double dense[24 * 24] = {0}, left[24], right[24] = {0}, top;
     const double norm = entry * sqrt(2);
-    wide8 sigma;
+    wide8 weight, sigma;
     wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
     size_t rounds;
     for (size_t i = 0; i < n; i++) dense[i * n + (i == at ? k : i)] = -entry;
@@ -195,8 +195,8 @@ static void from_below(size_t n, size_t at, size_t k, double entry, bool cold)
     for (size_t i = 0; i < n; i++) v[i] = right[i] - (wide8){0};
     const tl_status status = tl_top_small(n, n, dense, left, right, &top, &rounds);
     cr_expect(status || fabs(top - norm) <= 1e-15, "%zu, %zu like %zu: %g", n, at, k, top);
-    tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
-    unit_triples(n, n, u, v, &sigma);
+    tl_top_batch(n, n, M, &used, 1, u, v, &weight, &sigma, &told, work);
+    unit_triples(n, n, u, v, &weight, &sigma);
     cr_expect(!told[0] || fabs(sigma[0] - norm) <= 1e-15, "%zu, %zu like %zu: %g in lanes", n, at,
               k, sigma[0]);
 }
@@ -220,7 +220,7 @@ Test(top_small, lanes_whose_residual_is_rounding)
     for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++)
         for (int step = 0; step < 400; step++) {
             const size_t n = sizes[c];
-            wide8 sigma;
+            wide8 weight, sigma;
             wide8l used = {-1, -1, -1, -1, -1, -1, -1, -1}, told;
             double q[8];
             for (size_t i = 0; i < n * n; i++) M[i] = (wide8){0};
@@ -231,8 +231,8 @@ Test(top_small, lanes_whose_residual_is_rounding)
                 M[0][l] = M[n + 1][l] = 1;
                 M[1][l] = M[n][l] = q[l];
             }
-            tl_top_batch(n, n, M, &used, 1, u, v, &sigma, &told, work);
-            unit_triples(n, n, u, v, &sigma);
+            tl_top_batch(n, n, M, &used, 1, u, v, &weight, &sigma, &told, work);
+            unit_triples(n, n, u, v, &weight, &sigma);
             for (size_t l = 0; l < 8; l++) seen += told[l] != 0;
             for (size_t l = 0; l < 8; l++)
                 cr_expect(!told[l] || fabs(sigma[l] / (1 + q[l]) - 1) <= 1e-12,

@@ -126,8 +126,7 @@ WIDE_BODY void token(const tl_batch *b, size_t m, size_t d, bool l2, size_t i, b
     }
 }
 
-/* Gradient of u' J v, u = J v / |J v|^2 and v held, into gx, ga, gA: that of the log of the norm.
- */
+/* Gradient of u' J v, u and v held, times weight: that of the log of the norm, into gx, ga, gA. */
 WIDE_BODY void batch_gradient(const tl_batch *b, size_t m, size_t d, bool l2)
 {
     batch_slope g;
@@ -140,8 +139,9 @@ WIDE_BODY void batch_gradient(const tl_batch *b, size_t m, size_t d, bool l2)
     for (size_t l = 0; l2 && l < m; l++) batch_image(d, b->K, b->v + l * d, b->moved + l * d);
     for (size_t i = 0; i < m; i++) token(b, m, d, l2, i, &g);
     for (size_t l = 0; l2 && l < m; l++) batch_add_image_t(d, b->K, b->pull + l * d, g.x + l * d);
-    for (size_t i = 0; i < m * d; i++) b->gx[i] = g.x[i];
-    for (size_t i = 0; i < d * d; i++) b->gA[i] = g.A[i];
+    for (size_t i = 0; i < m * d; i++) b->gx[i] = g.x[i] * b->weight;
+    for (size_t i = 0; i < m; i++) b->ga[i] *= b->weight;
+    for (size_t i = 0; i < d * d; i++) b->gA[i] = g.A[i] * b->weight;
 }
 
 #pragma STDC FP_CONTRACT DEFAULT

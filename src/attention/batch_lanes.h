@@ -40,6 +40,7 @@ struct tl_batch {
     wide8 *split;   /* m: fourth powers */
     wide8 *M, *S;   /* joint block, m split blocks */
     wide8 *u, *v;   /* m x d */
+    wide8 weight;   /* times u it is M v / |M v|^2 */
     wide8 limit;    /* fourth power of the norm, less what is lost by rounding */
     bool below;     /* in no known lane that of a split block comes near */
     wide8 top, log_norm; /* square of the norm; NAN: not known */

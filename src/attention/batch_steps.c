@@ -56,7 +56,7 @@ void tl_batch_steps(tl_batch *b, const tl_batch_points *rows)
     wide8l told;
     WIDE_CALL(read, (b, rows));
     WIDE_CALL(blocks, (b));
-    tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->top, &told, b->work);
+    tl_top_batch(md, md, b->M, &b->good, MANY, b->u, b->v, &b->weight, &b->top, &told, b->work);
     WIDE_CALL(judge, (b, &told));
     if (rows->slopes) WIDE_CALL(gradient, (b));
 }

@@ -55,6 +55,7 @@ WIDE_BODY void whole(tl_batch *b, size_t m, size_t d, const tl_batch_points *row
         plane(&t, &own.top);
     else
         lanes_known_size(&t, md, &own.top);
+    own.weight = t.weight;
     batch_judge(&own, m, &t.told);
     if (rows->slopes) batch_gradient(&own, m, d, false);
     own.written = batch_all_known(&own, rows);

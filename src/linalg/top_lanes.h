@@ -24,6 +24,7 @@ typedef struct {
     wide8 quotient, rest;    /* of v for G; |G v - quotient v|^2 */
     wide8 apart;             /* how far below it the second value is at least; or not above 0 */
     wide8 seen;              /* and on the plane of a climb: too large; or 0 */
+    wide8 weight;            /* of u at the end: times u it is M v / |M v|^2 */
     wide8l open, told;       /* lanes still looked at, those that are done */
     double margin;           /* what rounding can do to quotient and trace */
 } top_lanes;

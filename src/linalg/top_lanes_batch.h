@@ -16,23 +16,25 @@
 /* Up to DIRECT columns M'M costs no more than a few products with M and M'. */
 enum { SWEEPS = 2, DIRECT = 16 };
 
-/* u = M v over its square, and that. */
+/* The square of u = M v, which becomes scale M v. Its weight is not put into it: whoever uses u
+ * need not wait for a division. */
 WIDE_BODY void finish(top_lanes *t, wide8 *square)
 {
     lanes_dot(t->rows, t->u, t->u, square);
-    const wide8 inverse = 1.0 / *square;
-    for (size_t i = 0; i < t->rows; i++) t->u[i] *= inverse;
+    t->weight = 1.0 / (*square * t->scale);
+    for (size_t i = 0; i < t->rows; i++) t->u[i] *= t->scale;
 }
 
-/* Squares of lengths of v, which times those of values would leave the range. */
-static const double LITTLE = 1e-30;
+/* Squares of lengths of v, which times those of values would leave the range; half a distance of
+ * two values, over the trace, that is none. */
+static const double LITTLE = 1e-30, SAME = 1e-100;
 
 /* Up to two columns: the top eigenvector of (a b; b c) = M'M, and its value, in closed form. */
 WIDE_BODY void plane(top_lanes *t, wide8 *top)
 {
     const size_t rows = t->rows, stride = t->stride;
     const bool two = t->cols > 1;
-    wide8 a = {0}, b = {0}, c = {0}, x, y, unit, back;
+    wide8 a = {0}, b = {0}, c = {0}, x, y, back;
     const wide8 zero = {0}, one = 1.0 - zero;
     for (size_t i = 0; i < rows; i++) {
         const wide8 first = t->M[i * stride], second = two ? t->M[i * stride + 1] : zero;
@@ -42,19 +44,19 @@ WIDE_BODY void plane(top_lanes *t, wide8 *top)
     }
     const wide8 trace = a + c, low = LEAST_TRACE - zero, high = 1.0 / low;
     t->told = t->open &= (trace >= low) & (trace <= high);
-    power_below(&trace, &back, &unit);
-    const wide8 half = 0.5 * (a - c) * unit, across = b * unit, minus = -across;
+    power_below(&trace, &back, &t->scale);
+    const wide8 half = 0.5 * (a - c) * t->scale, across = b * t->scale, minus = -across;
     wide8 root = half * half + across * across;
     lanes_root(&root);
     const wide8 right = half + root, left = root - half, other = -left;
-    const wide8l first = half >= zero, up = across >= zero;
+    const wide8l first = half >= zero, up = across >= zero, some = root > SAME - zero;
     wide8 size, turn, square;
     wide_choose(&up, &across, &minus, &size);
     wide_choose(&up, &left, &other, &turn);
     wide_choose(&first, &right, &size, &x);
     wide_choose(&first, &across, &turn, &y);
     const wide8 length = x * x + y * y;
-    const wide8l some = length > NOTHING - zero, little = some & (length < LITTLE - zero);
+    const wide8l little = some & (length < LITTLE - zero);
     *top = 0.5 * trace + root * back;
     wide_choose(&some, &x, &one, &x); /* else all vectors do */
     wide_choose(&some, &y, &zero, &y);
@@ -158,10 +160,12 @@ WIDE_BODY top_lanes lanes_asked(size_t rows, size_t cols, const wide8 *M, const 
 }
 
 WIDE_BODY void lanes_batch(size_t rows, size_t cols, const wide8 *M, const wide8l *used,
-                           size_t least, wide8 *u, wide8 *v, wide8 *top, wide8l *told, wide8 *work)
+                           size_t least, wide8 *u, wide8 *v, wide8 *weight, wide8 *top,
+                           wide8l *told, wide8 *work)
 {
     top_lanes t = lanes_asked(rows, cols, M, used, least, u, v, work);
     lanes_top(&t, top);
+    *weight = t.weight;
     *told = t.told;
 }
 

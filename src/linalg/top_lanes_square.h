@@ -91,11 +91,12 @@ WIDE_BODY void lanes_square(top_lanes *t, size_t blocks, bool first)
     wide8 on = {0}, off = {0};
     t->G = t->work;
     if (first) {
-        wide8 trace = {0};
+        wide8 part[TILE] = {{0}};
         for (size_t J = 0; J < blocks; J++)
             square_tile(t, n, J, J, true, t->G + tile_of(J) + J * SQUARE);
         for (size_t j = 0; j < n; j++)
-            trace += t->G[tile_of(j / TILE) + j / TILE * SQUARE + j % TILE * (TILE + 1)];
+            part[j % TILE] += t->G[tile_of(j / TILE) + j / TILE * SQUARE + j % TILE * (TILE + 1)];
+        const wide8 trace = (part[0] + part[1]) + (part[2] + part[3]);
         begin_scale(t, &trace);
     }
     for (size_t J = 0; J < blocks; J++) {

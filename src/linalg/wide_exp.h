@@ -20,7 +20,8 @@ WIDE_BODY void wide_exp(wide8 *x)
     const wide8 middle = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
     const wide8 high =
         (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
-    const wide8 e = (1.0 + (r + r2 * (low + r4 * (middle + r4 * high)))) * (wide8)scale;
+    const wide8 over = r + r2 * (low + r4 * (middle + r4 * high));
+    const wide8 e = over * (wide8)scale + (wide8)scale; /* of 2^k no product is rounded */
     *x = (wide8)((wide8l)e & ~(wide8l)(*x < -708.0));
 }
 
@@ -52,8 +53,9 @@ WIDE_BODY void wide_exp_single(wide8f *x)
     const wide8i low = *x < -87.0F, scale = (((wide8i)shifted + 127) << 23) & ~low;
     const wide8f r = (*x - k * 0x1.62e4p-1F) - k * 0x1.7f7d1cp-20F, r2 = r * r;
     const wide8f even = (0.5F + r * (1.0F / 6)) + r2 * (1.0F / 24 + r * (1.0F / 120));
-    const wide8f e = 1.0F + (r + r2 * (even + (r2 * r2) * (1.0F / 720 + r * (1.0F / 5040))));
-    *x = (wide8f)((wide8i)(e * (wide8f)scale) & ~low);
+    const wide8f over = r + r2 * (even + (r2 * r2) * (1.0F / 720 + r * (1.0F / 5040)));
+    const wide8f e = over * (wide8f)scale + (wide8f)scale;
+    *x = (wide8f)((wide8i)e & ~low);
 }
 
 #pragma STDC FP_CONTRACT DEFAULT
