@@ -27,7 +27,7 @@ WIDE_BODY void finish(top_lanes *t, wide8 *square)
 
 /* Squares of lengths of v, which times those of values would leave the range; half a distance of
  * two values, over the trace, that is none. */
-static const double LITTLE = 1e-30, SAME = 1e-100;
+static const double LITTLE = 1e-30, SAME = 5e-101;
 
 /* Up to two columns: the top eigenvector of (a b; b c) = M'M, and its value, in closed form. */
 WIDE_BODY void plane(top_lanes *t, wide8 *top)

@@ -21,7 +21,7 @@ WIDE_BODY void wide_exp(wide8 *x)
     const wide8 high =
         (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
     const wide8 over = r + r2 * (low + r4 * (middle + r4 * high));
-    const wide8 e = over * (wide8)scale + (wide8)scale; /* of 2^k no product is rounded */
+    const wide8 e = over * (wide8)scale + (wide8)scale; /* 2^k rounds no product, k > -1021 */
     *x = (wide8)((wide8l)e & ~(wide8l)(*x < -708.0));
 }
 
