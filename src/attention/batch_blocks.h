@@ -68,7 +68,7 @@ WIDE_BODY void logit(const tl_batch *b, size_t d, bool l2, const wide8 *query, s
 WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const wide8 *mass)
 {
     const wide8 never = (wide8){0} - HUGE_VAL;
-    wide8 *P = b->P + i * m, top;
+    wide8 *P = b->P + i * m;
     wide8l *first = b->first + i * m, seen = {0};
     wide8 query[BATCH_WIDTH], e[BATCH_ATOMS]; /* apart from b, so that they stay in registers */
     const bool masked = b->layer->mask != TL_MASK_NONE;
@@ -77,11 +77,10 @@ WIDE_BODY void logits(tl_batch *b, size_t m, size_t d, bool l2, size_t i, const 
         logit(b, d, l2, query, l, &e[l]);
         e[l] += mass[l];
         if (masked && !tl_layer_sees(b->layer, i, l)) e[l] = never;
-        if (l)
-            wide_largest(&e[l], &top);
-        else
-            top = e[0];
     }
+    /* cppcheck-suppress uninitvar ; m > 0 */
+    wide8 top = e[0];
+    for (size_t l = 1; l < m; l++) wide_largest(&e[l], &top);
     for (size_t l = 0; l < m; l++) {
         const wide8l here = e[l] >= top;
         first[l] = here & ~seen;
