@@ -191,8 +191,8 @@ const char *tl_blas_provider(void);
  * program again, from /proc/self/exe with argv and with OPENBLAS_CORETYPE set to HASWELL or
  * SKYLAKEX; terms of a sum are then added in another order, which changes last digits. A program
  * may call it first of all in main, before there are threads. Returns where OPENBLAS_CORETYPE is
- * set already, where nothing is to be gained, with other providers, and where the program cannot be
- * started again. */
+ * set already, where nothing is to be gained or those kernels are not built in, with other
+ * providers, and where the program cannot be started again. */
 void tl_blas_start_wider(char **argv);
 
 /* Tells the BLAS provider to use one thread, for the whole process. A program calls it once at its

@@ -1,5 +1,8 @@
 /* Known to the provider alone: absent symbols are null, so no provider is required. */
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,12 +57,24 @@ static int vector_bits(void)
     return 128;
 }
 
+/* Asked for kernels that it was built without it would take the narrowest. Each has a table of that
+ * name. */
+static bool are_there(const char *kernels)
+{
+    char table[40];
+    void *all = dlopen(NULL, RTLD_LAZY);
+    (void)snprintf(table, sizeof table, "gotoblas_%s", kernels);
+    const bool there = all && dlsym(all, table);
+    if (all) (void)dlclose(all);
+    return there;
+}
+
 void tl_blas_start_wider(char **argv)
 {
     static const char variable[] = "OPENBLAS_CORETYPE";
     if (!openblas_get_config || getenv(variable)) return;
     const char *wider = tl_blas_wider(openblas_get_config(), vector_bits());
-    if (!wider || setenv(variable, wider, 1) != 0) return;
+    if (!wider || !are_there(wider) || setenv(variable, wider, 1) != 0) return;
     (void)execv("/proc/self/exe", argv);
     (void)unsetenv(variable); /* still here */
 }
