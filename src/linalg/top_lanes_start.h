@@ -6,9 +6,8 @@
 
 #pragma STDC FP_CONTRACT ON
 
-/* Squares of starts that are no numbers to work with, and their inverses; squares that are nothing
- * beside 1, and of that size still exact. */
-static const double LEAST_START = 1e-60, NOTHING = 1e-200;
+/* Squares of starts that are no numbers to work with, and their inverses. */
+static const double LEAST_START = 1e-60;
 
 /* Starts with less than a row's share of the trace, over this, are none: rounds lose their length
  * where next to nothing is left of it. */
