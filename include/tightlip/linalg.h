@@ -187,7 +187,7 @@ const char *tl_blas_provider(void);
 
 /* OpenBLAS picks its kernels as it is loaded, by a table of processors: on one that it does not
  * know it falls back to those of old processors, with vectors of 128 bits (Prescott), and large
- * products take up to eight times as long. Where wider ones fit the processor this starts the
+ * products take some five times as long. Where wider ones fit the processor this starts the
  * program again, from /proc/self/exe with argv and with OPENBLAS_CORETYPE set to HASWELL or
  * SKYLAKEX; terms of a sum are then added in another order, which changes last digits. A program
  * may call it first of all in main, before there are threads. Returns where OPENBLAS_CORETYPE is
